@@ -1,0 +1,22 @@
+#include <algorithm>
+
+#include "platforms/platform_kind.hpp"
+
+namespace pipecast {
+
+std::vector<PlatformKind> builtin_platform_kinds() { return {}; }
+
+const PlatformKind* find_platform_kind(std::span<const PlatformKind> kinds, std::string_view name) {
+  const auto found = std::find_if(kinds.begin(), kinds.end(),
+                                  [&](const PlatformKind& kind) { return kind.name == name; });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
+Result<Platform> make_platform(const PlatformKind& kind, const FieldValues& values) {
+  Result<Platform> platform = kind.expand(values);
+  if (!platform) return platform;
+  if (Diagnostics faults = check(*platform); !faults.empty()) return fail(std::move(faults));
+  return platform;
+}
+
+}  // namespace pipecast

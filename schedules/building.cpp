@@ -1,0 +1,30 @@
+#include "schedules/building.hpp"
+
+#include <string>
+
+namespace pipecast {
+
+Program empty_program(const Shape& shape, Placement placement) {
+  Program program;
+  program.shape = shape;
+  program.placement = std::move(placement);
+  program.ranks.resize(static_cast<std::size_t>(shape.ranks));
+  return program;
+}
+
+Diagnostics require_one_chunk(std::string_view schedule, const Shape& shape) {
+  if (shape.chunks == 1) return {};
+  return {infeasible(
+      std::string(schedule) + " places one chunk on a rank, chunks is " +
+          std::to_string(shape.chunks),
+      "set chunks to 1, or take a schedule with several chunks such as interleaved-1f1b")};
+}
+
+std::string nearest_multiples(int value, int step) {
+  const int below = value / step * step;
+  if (below == value) return std::to_string(value);
+  const std::string above = std::to_string(below + step);
+  return below == 0 ? above : std::to_string(below) + " or " + above;
+}
+
+}  // namespace pipecast

@@ -1,0 +1,10 @@
+#pragma once
+#include "schedules/schedule.hpp"
+
+/// One function per schedule, each defined in the file of its name; registry.cpp lists them.
+namespace pipecast {
+
+ScheduleInfo gpipe();
+ScheduleInfo one_f_one_b();
+
+}  // namespace pipecast

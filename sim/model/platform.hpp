@@ -1,0 +1,105 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/base/diagnostic.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/model/ids.hpp"
+
+namespace pipecast {
+
+/// A GPU or NPU. Zero bytes of memory means that the platform does not say.
+struct Device {
+  std::string name;
+  std::string accelerator;  ///< catalogue name; empty when the platform does not say
+  Bytes memory;
+  double slowdown = 1.0;  ///< compute durations on this device are multiplied by it
+
+  bool operator==(const Device&) const = default;
+};
+
+enum class Sharing : std::uint8_t {
+  Shared,   ///< flows share the bandwidth, max–min fair
+  FatPipe,  ///< every flow gets the whole bandwidth
+};
+
+/// One direction of a wire. Full duplex is two links.
+struct Link {
+  std::string name;
+  Seconds latency;
+  BytesPerSecond bandwidth;  ///< what a flow can achieve, protocol losses already taken off
+  Sharing sharing = Sharing::Shared;
+
+  bool operator==(const Link&) const = default;
+};
+
+/// A hierarchy of meeting points: devices that share a group at a level reach each other by
+/// climbing the sender's links of that level and descending the receiver's. The first level where
+/// they meet is used, so NVLink nodes, rails, leaf–spine fabrics and multi-node domains are all
+/// lists of levels.
+struct RoutingLevel {
+  std::string name;                        ///< what the level is, e.g. "NVLink", "rail", "spine"
+  std::vector<std::int32_t> group_of;      ///< [device]
+  std::vector<std::vector<LinkId>> climb;  ///< [device] links from the device to the meeting point
+  std::vector<std::vector<LinkId>>
+      descend;  ///< [device] links from the meeting point to the device
+
+  bool operator==(const RoutingLevel&) const = default;
+};
+
+struct LevelRouting {
+  std::vector<RoutingLevel> levels;  ///< innermost first
+  bool operator==(const LevelRouting&) const = default;
+};
+
+/// Every pair uses the same links.
+struct UniformRouting {
+  std::vector<LinkId> links;
+  bool operator==(const UniformRouting&) const = default;
+};
+
+/// A route written out per ordered pair of devices.
+struct ExplicitRouting {
+  std::map<std::pair<DeviceId, DeviceId>, std::vector<LinkId>> routes;
+  bool operator==(const ExplicitRouting&) const = default;
+};
+
+using Routing = std::variant<UniformRouting, LevelRouting, ExplicitRouting>;
+
+/// Devices, links and how to get from one to another. Both evaluators read this and nothing else.
+struct Platform {
+  std::string name;
+  std::vector<Device> devices;
+  std::vector<Link> links;
+  Routing routing;
+
+  bool operator==(const Platform&) const = default;
+};
+
+/// The way from one device to another, with its α–β sums: latency is the sum over the links,
+/// bandwidth the narrowest link.
+struct Route {
+  DeviceId from;
+  DeviceId to;
+  std::vector<LinkId> links;
+  Seconds latency;
+  BytesPerSecond bandwidth;
+
+  bool operator==(const Route&) const = default;
+};
+
+/// O(levels + links of the route). Infeasible when nothing connects the two. `from` must differ
+/// from `to`.
+Result<Route> route(const Platform& platform, DeviceId from, DeviceId to);
+
+/// Constant delay between any two devices, never contended, whatever the size of the message.
+Platform constant_delay_platform(int devices, Seconds delay);
+
+/// Names unique, indices in range, latencies ≥ 0, bandwidths > 0, levels cover every device.
+Diagnostics check(const Platform& platform);
+
+}  // namespace pipecast

@@ -1,0 +1,127 @@
+#include "sim/model/workload.hpp"
+
+#include <cmath>
+#include <string>
+
+namespace pipecast {
+namespace {
+
+bool valid(double number) { return std::isfinite(number) && number >= 0; }
+
+bool valid(const StageCost& cost) {
+  return valid(cost.forward.value) && valid(cost.backward_input.value) &&
+         valid(cost.backward_weight.value);
+}
+
+bool valid(const StageBytes& bytes) {
+  return valid(bytes.held_by_forward.value) && valid(bytes.released_by_backward_input.value) &&
+         valid(bytes.message_forward.value) && valid(bytes.message_backward.value) &&
+         valid(bytes.parameters.value) && valid(bytes.gradients.value) &&
+         valid(bytes.optimizer.value);
+}
+
+}  // namespace
+
+Workload uniform_workload(const Shape& shape, StageCost cost) {
+  Workload workload;
+  workload.stages = shape.stages();
+  workload.microbatches = shape.microbatches;
+  workload.costs.assign(static_cast<std::size_t>(workload.stages), cost);
+  workload.bytes.assign(static_cast<std::size_t>(workload.stages), StageBytes{});
+  return workload;
+}
+
+Diagnostics check(const Workload& workload) {
+  const auto stages = static_cast<std::size_t>(workload.stages);
+  const auto cells = stages * static_cast<std::size_t>(workload.microbatches);
+  if (workload.costs.size() != stages && workload.costs.size() != cells)
+    return {input_error("costs are given for " + std::to_string(workload.costs.size()) +
+                        " entries; there are " + std::to_string(stages) + " stages and " +
+                        std::to_string(cells) + " pairs of stage and microbatch")};
+  if (workload.bytes.size() != stages)
+    return {input_error("bytes are given for " + std::to_string(workload.bytes.size()) + " of " +
+                        std::to_string(stages) + " stages")};
+  Diagnostics faults;
+  for (std::size_t i = 0; i < workload.costs.size(); ++i)
+    if (!valid(workload.costs[i]))
+      faults.push_back(
+          input_error("cost entry " + std::to_string(i) + " is negative or not finite"));
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    const StageBytes& bytes = workload.bytes[stage];
+    const std::string where = "stage " + std::to_string(stage);
+    if (!valid(bytes)) faults.push_back(input_error(where + ": bytes are negative or not finite"));
+    if (bytes.released_by_backward_input > bytes.held_by_forward)
+      faults.push_back(input_error(where + ": the input gradient releases " +
+                                   format(bytes.released_by_backward_input) +
+                                   ", the forward holds only " + format(bytes.held_by_forward)));
+  }
+  if (!valid(workload.overheads.operation.value) || !valid(workload.overheads.gap.value) ||
+      !valid(workload.overheads.message.value))
+    faults.push_back(input_error("an overhead is negative or not finite"));
+  return faults;
+}
+
+Diagnostics check(const Workload& workload, const Program& program) {
+  if (Diagnostics faults = check(workload); !faults.empty()) return faults;
+  Diagnostics faults;
+  if (workload.stages != program.placement.stages)
+    faults.push_back(input_error("costs are for " + std::to_string(workload.stages) +
+                                 " stages, the schedule has " +
+                                 std::to_string(program.placement.stages)));
+  if (workload.varies_by_microbatch() && workload.microbatches != program.shape.microbatches)
+    faults.push_back(input_error("costs are for " + std::to_string(workload.microbatches) +
+                                 " microbatches, the schedule has " +
+                                 std::to_string(program.shape.microbatches)));
+  if (!workload.backward_is_split && has_split_backward(program))
+    faults.push_back(
+        input_error("the schedule splits the backward, the costs give only the whole of it",
+                    "give backward_input and backward_weight instead of backward"));
+  return faults;
+}
+
+Seconds duration(const Workload& workload, const Op& op) {
+  const StageCost& cost = workload.cost(op.stage, op.microbatch);
+  const bool empty_input =
+      workload.first_stage_input_gradient == FirstStageInputGradient::Empty && op.stage.value == 0;
+  switch (op.kind) {
+    case OpKind::Forward:
+      return cost.forward;
+    case OpKind::BackwardFull:
+      return cost.backward_input + cost.backward_weight;
+    case OpKind::BackwardInput:
+      return empty_input ? Seconds{} : cost.backward_input;
+    case OpKind::BackwardWeight:
+      return empty_input ? cost.backward_input + cost.backward_weight : cost.backward_weight;
+    case OpKind::SendForward:
+    case OpKind::ReceiveForward:
+    case OpKind::SendBackward:
+    case OpKind::ReceiveBackward:
+    case OpKind::Unshard:
+    case OpKind::Reshard:
+    case OpKind::ReduceGrad:
+    case OpKind::Optimizer:
+    case OpKind::Gap:
+      return Seconds{};
+  }
+  return Seconds{};
+}
+
+Seconds cell_duration(const Workload& workload, std::span<const Op> cell) {
+  Seconds total;
+  for (const Op& op : cell) total += duration(workload, op);
+  if (cell.size() > 1) {
+    switch (workload.overlap.rule) {
+      case OverlapCost::Rule::Sum:
+        break;
+      case OverlapCost::Rule::Ratio:
+        total = total * workload.overlap.value;
+        break;
+      case OverlapCost::Rule::Given:
+        total = Seconds{workload.overlap.value};
+        break;
+    }
+  }
+  return total + workload.overheads.operation;
+}
+
+}  // namespace pipecast

@@ -1,0 +1,96 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/base/quantity.hpp"
+#include "sim/model/program.hpp"
+
+namespace pipecast {
+
+/// Seconds of one stage (chunk) for one microbatch. A full backward lasts the sum of its halves.
+struct StageCost {
+  Seconds forward;
+  Seconds backward_input;
+  Seconds backward_weight;
+
+  bool operator==(const StageCost&) const = default;
+};
+
+/// Bytes of one stage (chunk). Activations and messages are per microbatch.
+struct StageBytes {
+  Bytes held_by_forward;             ///< activation kept from the forward to the backward
+  Bytes released_by_backward_input;  ///< the part a split backward frees at I; W frees the rest
+  Bytes message_forward;             ///< activation sent to the next stage
+  Bytes message_backward;            ///< gradient sent to the previous stage
+  Bytes parameters;
+  Bytes gradients;
+  Bytes optimizer;
+
+  bool operator==(const StageBytes&) const = default;
+};
+
+/// What every runtime adds: to an operation, between two operations of a rank, to a message's
+/// latency.
+struct Overheads {
+  Seconds operation;
+  Seconds gap;
+  Seconds message;
+
+  bool operator==(const Overheads&) const = default;
+};
+
+/// PyTorch computes nothing in stage 0's I and the whole backward in its W.
+enum class FirstStageInputGradient : std::uint8_t { Full, Empty };
+
+/// How long an overlapped forward/backward pair lasts.
+struct OverlapCost {
+  enum class Rule : std::uint8_t {
+    Sum,    ///< both durations, one after the other
+    Ratio,  ///< `value` × the sum
+    Given,  ///< `value` seconds
+  };
+  Rule rule = Rule::Sum;
+  double value = 0;
+
+  bool operator==(const OverlapCost&) const = default;
+};
+
+/// Costs of a model on a pipeline: seconds, bytes and messages, per stage and, where they differ,
+/// per microbatch.
+struct Workload {
+  int stages = 1;
+  int microbatches = 1;
+  std::vector<StageCost> costs;   ///< [stage], or [stage · microbatches + microbatch]
+  std::vector<StageBytes> bytes;  ///< [stage]
+  bool backward_is_split =
+      true;  ///< false: only the whole backward is known, it stands in backward_input
+  Overheads overheads;
+  FirstStageInputGradient first_stage_input_gradient = FirstStageInputGradient::Full;
+  OverlapCost overlap;
+
+  bool varies_by_microbatch() const { return costs.size() > static_cast<std::size_t>(stages); }
+  const StageCost& cost(Stage stage, Microbatch microbatch) const {
+    return varies_by_microbatch()
+               ? costs[stage.at() * static_cast<std::size_t>(microbatches) + microbatch.at()]
+               : costs[stage.at()];
+  }
+  bool operator==(const Workload&) const = default;
+};
+
+/// Every stage costs the same: forward, backward_input and backward_weight seconds, no bytes.
+Workload uniform_workload(const Shape& shape, StageCost cost);
+
+/// Sizes agree, nothing is negative or not finite, a release is at most what was held.
+Diagnostics check(const Workload& workload);
+/// The workload has the stages and microbatches of the program, and its backward is split if the
+/// program's is.
+Diagnostics check(const Workload& workload, const Program& program);
+
+/// Seconds of one compute operation, without overheads. O(1).
+Seconds duration(const Workload& workload, const Op& op);
+/// Seconds of a compute cell: one operation, or an overlapped pair under the workload's rule, plus
+/// the operation overhead once per cell.
+Seconds cell_duration(const Workload& workload, std::span<const Op> cell);
+
+}  // namespace pipecast

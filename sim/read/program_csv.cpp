@@ -1,0 +1,1 @@
+#include "sim/read/program_csv.hpp"

@@ -1,0 +1,81 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platforms/platform_kind.hpp"
+#include "schedules/schedule.hpp"
+#include "sim/base/diagnostic.hpp"
+#include "sim/base/fields.hpp"
+#include "sim/graph/transfers.hpp"
+#include "sim/model/program.hpp"
+#include "sim/model/workload.hpp"
+
+namespace pipecast {
+
+/// Where the program comes from: a registered schedule with its parameters, or a CSV file.
+struct ScheduleChoice {
+  std::string name;      ///< registry name; empty when a CSV file is given
+  FieldValues params;    ///< complete: defaults filled in from the schedule's field table
+  std::string csv_path;  ///< resolved against the scenario's folder; empty when a name is given
+  SourceSpan where;
+
+  bool operator==(const ScheduleChoice&) const = default;
+};
+
+/// Where devices and links come from: a kind of fabric with its parameters (a preset is a file that
+/// names both), or one constant delay per message.
+struct PlatformChoice {
+  std::string kind;          ///< registry name of the kind; empty for the constant delay
+  std::string preset;        ///< name of the preset file that was read, or empty
+  FieldValues values;        ///< complete: preset and overrides over the kind's defaults
+  Seconds delay;             ///< with an empty kind
+  std::vector<int> devices;  ///< device of each rank; empty: ranks in order
+  SourceSpan where;
+
+  bool operator==(const PlatformChoice&) const = default;
+};
+
+/// What a scenario file said, checked key by key but not yet put together.
+struct Scenario {
+  std::string name;
+  ScheduleChoice schedule;
+  Shape shape;
+  Workload workload;
+  PlatformChoice platform;
+  TransferPolicy transfers = TransferPolicy::Overlapped;
+  std::map<std::string, SourceSpan, std::less<>>
+      spans;  ///< key path → where it stands, for later complaints
+
+  /// Where a key was written; the closest enclosing key when it was left out.
+  SourceSpan where(std::string_view key_path) const;
+};
+
+/// Registries and folders a reader needs; it links none of the concrete schedules or platforms.
+struct ReadContext {
+  std::span<const ScheduleInfo> schedules;
+  std::span<const PlatformKind> platform_kinds;
+  std::vector<std::string> preset_folders;  ///< searched in order for `<preset>.yaml`
+};
+
+/// One `--set key.path=value`. The value is YAML text.
+struct Override {
+  std::string key_path;
+  std::string value;
+};
+
+/// Text of a scenario → value, or every fault of the file in one go. `file` is used in messages and
+/// to resolve relative paths. Files above 16 MiB, nesting above 64 levels and shapes above the
+/// bounds of model/program.hpp are refused before memory is taken for them.
+Result<Scenario> read_scenario(std::string_view text, const std::string& file,
+                               const ReadContext& context,
+                               std::span<const Override> overrides = {});
+
+/// The same from a file on disk.
+Result<Scenario> read_scenario_file(const std::string& path, const ReadContext& context,
+                                    std::span<const Override> overrides = {});
+
+}  // namespace pipecast

@@ -1,0 +1,1 @@
+#include "sim/run/simgrid_run.hpp"

@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/base/diagnostic.hpp"
+#include "sim/graph/task_graph.hpp"
+#include "sim/model/timeline.hpp"
+#include "sim/read/scenario.hpp"
+#include "sim/report/run_view.hpp"
+#include "sim/report/summary.hpp"
+
+namespace pipecast {
+
+enum class Engine : std::uint8_t {
+  Simgrid,      ///< links are shared
+  LongestPath,  ///< links are not shared; microseconds per run
+};
+
+std::string_view engine_name(Engine engine);
+
+/// A scenario put together: schedule, costs, machine and the graph of all three, ready for an
+/// evaluator.
+struct PreparedRun {
+  std::string scenario;
+  std::string schedule;
+  Program program;
+  Workload workload;
+  Platform platform;
+  TaskGraph graph;
+  std::vector<std::string> warnings;
+};
+
+/// A prepared run and what came out of it.
+struct FinishedRun {
+  PreparedRun prepared;
+  Engine engine = Engine::Simgrid;
+  Timeline timeline;
+  Summary summary;
+
+  RunView view() const;
+};
+
+/// Everything but running: constraints, divisibility, routes, deadlock.
+Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context);
+
+Result<FinishedRun> execute(PreparedRun prepared, Engine engine);
+
+/// prepare, then execute.
+Result<FinishedRun> simulate(const Scenario& scenario, const ReadContext& context, Engine engine);
+
+}  // namespace pipecast
