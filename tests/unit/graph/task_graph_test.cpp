@@ -36,7 +36,7 @@ TEST(TaskGraph, PutsATransferBetweenRanks) {
   const auto graph =
       build_task_graph(program, workload, constant_delay_platform(2, {0.5}), in_order(2));
   ASSERT_TRUE(graph);
-  ASSERT_EQ(graph->tasks.size(), 6U);  // 2 forwards, 2 backwards, 2 transfers
+  ASSERT_EQ(graph->tasks.size(), 6U);                     // 2 forwards, 2 backwards, 2 transfers
   EXPECT_EQ(graph->tasks[4].kind, OpKind::SendBackward);  // its consumer is on rank 0
   EXPECT_EQ(graph->tasks[5].kind, OpKind::SendForward);
   EXPECT_EQ(graph->tasks[5].rank, 0);
