@@ -1,10 +1,15 @@
 #include <algorithm>
 
-#include "platforms/platform_kind.hpp"
+#include "platforms/catalogue.hpp"
 
 namespace pipecast {
 
-std::vector<PlatformKind> builtin_platform_kinds() { return {}; }
+std::vector<PlatformKind> builtin_platform_kinds() {
+  return {
+      nvlink_node_kind(),
+      rail_cluster_kind(),
+  };
+}
 
 const PlatformKind* find_platform_kind(std::span<const PlatformKind> kinds, std::string_view name) {
   const auto found = std::find_if(kinds.begin(), kinds.end(),

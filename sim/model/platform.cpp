@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 
 namespace pipecast {
 namespace {
@@ -16,15 +17,46 @@ std::vector<LinkId> links_between(const UniformRouting& routing, DeviceId, Devic
   return routing.links;
 }
 
-std::vector<LinkId> links_between(const LevelRouting& routing, DeviceId from, DeviceId to) {
-  for (const RoutingLevel& level : routing.levels) {
+void append(std::vector<LinkId>& links, const std::vector<LinkId>& more) {
+  links.insert(links.end(), more.begin(), more.end());
+}
+
+std::vector<LinkId> links_between(std::span<const RoutingLevel> levels, DeviceId from, DeviceId to);
+
+/// By way of the device of the receiver's lane in the sender's unit. The way to that device may use
+/// inner levels only, and behind it the lanes agree, so this ends.
+std::vector<LinkId> relayed(std::span<const RoutingLevel> levels, std::size_t depth, DeviceId from,
+                            DeviceId to) {
+  const RelayLanes& lanes = levels[depth].lanes;
+  const std::vector<DeviceId>& unit =
+      lanes.members[static_cast<std::size_t>(lanes.unit_of[from.at()])];
+  const DeviceId relay = unit[static_cast<std::size_t>(lanes.lane_of[to.at()])];
+  std::vector<LinkId> links = links_between(levels.first(depth), from, relay);
+  if (links.empty()) return {};
+  const std::vector<LinkId> rest = links_between(levels.first(depth + 1), relay, to);
+  if (rest.empty()) return {};
+  append(links, rest);
+  return links;
+}
+
+std::vector<LinkId> links_between(std::span<const RoutingLevel> levels, DeviceId from,
+                                  DeviceId to) {
+  for (std::size_t depth = 0; depth < levels.size(); ++depth) {
+    const RoutingLevel& level = levels[depth];
     if (level.group_of[from.at()] != level.group_of[to.at()]) continue;
+    if (const auto direct = level.direct.find({from, to}); direct != level.direct.end())
+      return direct->second;
+    if (!level.lanes.empty() && level.lanes.lane_of[from.at()] != level.lanes.lane_of[to.at()])
+      return relayed(levels, depth, from, to);
     std::vector<LinkId> links = level.climb[from.at()];
-    const std::vector<LinkId>& down = level.descend[to.at()];
-    links.insert(links.end(), down.begin(), down.end());
-    return links;
+    append(links, level.descend[to.at()]);
+    if (!links.empty()) return links;
   }
   return {};
+}
+
+std::vector<LinkId> links_between(const LevelRouting& routing, DeviceId from, DeviceId to) {
+  return links_between(std::span<const RoutingLevel>(routing.levels), from, to);
 }
 
 std::vector<LinkId> links_between(const ExplicitRouting& routing, DeviceId from, DeviceId to) {
@@ -43,33 +75,61 @@ Diagnostics check_routing(const Platform& platform, const UniformRouting& routin
       input_error("platform " + platform.name + ": the route names a link that does not exist")};
 }
 
+bool routes_exist(const Platform& platform,
+                  const std::map<std::pair<DeviceId, DeviceId>, std::vector<LinkId>>& routes) {
+  const auto device_exists = [&](DeviceId id) {
+    return id.value >= 0 && id.at() < platform.devices.size();
+  };
+  return std::all_of(routes.begin(), routes.end(), [&](const auto& entry) {
+    return !entry.second.empty() && links_exist(platform, entry.second) &&
+           device_exists(entry.first.first) && device_exists(entry.first.second);
+  });
+}
+
+/// Every unit has one device on each lane, and those devices say so themselves.
+bool lanes_agree(const RelayLanes& lanes, std::size_t devices) {
+  if (lanes.empty()) return true;
+  if (lanes.lane_of.size() != devices || lanes.unit_of.size() != devices) return false;
+  std::size_t members = 0;
+  for (std::size_t unit = 0; unit < lanes.members.size(); ++unit) {
+    if (lanes.members[unit].size() != lanes.members.front().size()) return false;
+    for (std::size_t lane = 0; lane < lanes.members[unit].size(); ++lane, ++members) {
+      const DeviceId device = lanes.members[unit][lane];
+      if (device.value < 0 || device.at() >= devices) return false;
+      if (lanes.unit_of[device.at()] != static_cast<std::int32_t>(unit)) return false;
+      if (lanes.lane_of[device.at()] != static_cast<std::int32_t>(lane)) return false;
+    }
+  }
+  return members == devices;
+}
+
 Diagnostics check_routing(const Platform& platform, const LevelRouting& routing) {
   Diagnostics faults;
+  const std::size_t devices = platform.devices.size();
   for (const RoutingLevel& level : routing.levels) {
-    const std::size_t devices = platform.devices.size();
+    const std::string where = "platform " + platform.name + ": level " + level.name;
     if (level.group_of.size() != devices || level.climb.size() != devices ||
         level.descend.size() != devices) {
-      faults.push_back(input_error("platform " + platform.name + ": level " + level.name +
-                                   " does not cover every device"));
+      faults.push_back(input_error(where + " does not cover every device"));
       continue;
     }
-    for (std::size_t device = 0; device < devices; ++device)
-      if (!links_exist(platform, level.climb[device]) ||
-          !links_exist(platform, level.descend[device]))
-        faults.push_back(input_error("platform " + platform.name + ": level " + level.name +
-                                     " names a link that does not exist"));
+    const auto exists = [&](const std::vector<LinkId>& links) {
+      return links_exist(platform, links);
+    };
+    if (!std::all_of(level.climb.begin(), level.climb.end(), exists) ||
+        !std::all_of(level.descend.begin(), level.descend.end(), exists) ||
+        !routes_exist(platform, level.direct))
+      faults.push_back(input_error(where + " names a link or device that does not exist"));
+    if (!lanes_agree(level.lanes, devices))
+      faults.push_back(input_error(where + " has lanes that do not hold one device of every unit"));
   }
   return faults;
 }
 
 Diagnostics check_routing(const Platform& platform, const ExplicitRouting& routing) {
-  Diagnostics faults;
-  for (const auto& [pair, links] : routing.routes)
-    if (!links_exist(platform, links) || links.empty() ||
-        pair.first.at() >= platform.devices.size() || pair.second.at() >= platform.devices.size())
-      faults.push_back(input_error("platform " + platform.name +
-                                   ": a route names a link or device that does not exist"));
-  return faults;
+  if (routes_exist(platform, routing.routes)) return {};
+  return {input_error("platform " + platform.name +
+                      ": a route names a link or device that does not exist")};
 }
 
 }  // namespace

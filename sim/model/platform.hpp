@@ -37,6 +37,18 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+/// Lanes of a level: a device reaches another lane by first going to the device of that lane in its
+/// own unit (a node, say), over the levels further in. This is how traffic between rails or planes
+/// is forwarded over NVLink. Empty: every device climbs by itself.
+struct RelayLanes {
+  std::vector<std::int32_t> unit_of;           ///< [device]
+  std::vector<std::int32_t> lane_of;           ///< [device]
+  std::vector<std::vector<DeviceId>> members;  ///< [unit][lane]
+
+  bool empty() const { return lane_of.empty(); }
+  bool operator==(const RelayLanes&) const = default;
+};
+
 /// A hierarchy of meeting points: devices that share a group at a level reach each other by
 /// climbing the sender's links of that level and descending the receiver's. The first level where
 /// they meet is used, so NVLink nodes, rails, leaf–spine fabrics and multi-node domains are all
@@ -47,6 +59,9 @@ struct RoutingLevel {
   std::vector<std::vector<LinkId>> climb;  ///< [device] links from the device to the meeting point
   std::vector<std::vector<LinkId>>
       descend;  ///< [device] links from the meeting point to the device
+  std::map<std::pair<DeviceId, DeviceId>, std::vector<LinkId>> direct =
+      {};  ///< pairs with wires of their own (a mesh); they do not climb
+  RelayLanes lanes = {};
 
   bool operator==(const RoutingLevel&) const = default;
 };
