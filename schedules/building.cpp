@@ -20,6 +20,15 @@ Diagnostics require_one_chunk(std::string_view schedule, const Shape& shape) {
       "set chunks to 1, or take a schedule with several chunks such as interleaved-1f1b")};
 }
 
+Diagnostics require_chunks(std::string_view schedule, const Shape& shape, int chunks,
+                           std::string_view why) {
+  if (shape.chunks == chunks) return {};
+  return {infeasible(std::string(schedule) + " places " + std::to_string(chunks) +
+                         " chunks on a rank (" + std::string(why) + "), chunks is " +
+                         std::to_string(shape.chunks),
+                     "set chunks to " + std::to_string(chunks))};
+}
+
 std::string nearest_multiples(int value, int step) {
   const int below = value / step * step;
   if (below == value) return std::to_string(value);

@@ -1,4 +1,7 @@
 #pragma once
+#include <algorithm>
+#include <concepts>
+#include <string>
 #include <string_view>
 
 #include "schedules/schedule.hpp"
@@ -30,7 +33,29 @@ Program empty_program(const Shape& shape, Placement placement);
 /// Infeasible unless the shape has one chunk per rank.
 Diagnostics require_one_chunk(std::string_view schedule, const Shape& shape);
 
+/// Infeasible unless the shape has exactly `chunks` chunks per rank; `why` names the shape they
+/// make.
+Diagnostics require_chunks(std::string_view schedule, const Shape& shape, int chunks,
+                           std::string_view why);
+
 /// "12 or 16": the multiples of `step` next to `value`, none below `step`.
 std::string nearest_multiples(int value, int step);
+
+/// "12 or 16": the closest number below and above `value` within [lowest, highest] that `valid`
+/// accepts; empty when there is none. O(distance).
+template <std::predicate<int> Valid>
+std::string nearest_valid(int value, int lowest, int highest, Valid valid) {
+  std::string text;
+  for (int below = std::min(value - 1, highest); below >= lowest; --below) {
+    if (!valid(below)) continue;
+    text = std::to_string(below);
+    break;
+  }
+  for (int above = std::max(value + 1, lowest); above <= highest; ++above) {
+    if (!valid(above)) continue;
+    return text.empty() ? std::to_string(above) : text + " or " + std::to_string(above);
+  }
+  return text;
+}
 
 }  // namespace pipecast

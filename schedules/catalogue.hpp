@@ -6,5 +6,8 @@ namespace pipecast {
 
 ScheduleInfo gpipe();
 ScheduleInfo one_f_one_b();
+ScheduleInfo interleaved_1f1b();
+ScheduleInfo zb_h1();
+ScheduleInfo zb_h2();
 
 }  // namespace pipecast

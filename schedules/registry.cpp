@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cassert>
+#include <string>
 
 #include "schedules/catalogue.hpp"
 #include "schedules/schedule.hpp"
@@ -8,8 +9,7 @@ namespace pipecast {
 
 std::vector<ScheduleInfo> builtin_schedules() {
   return {
-      gpipe(),
-      one_f_one_b(),
+      gpipe(), one_f_one_b(), interleaved_1f1b(), zb_h1(), zb_h2(),
   };
 }
 
@@ -23,8 +23,13 @@ Result<Program> make_program(const ScheduleInfo& schedule, const ScheduleRequest
   if (Diagnostics faults = check(request.shape); !faults.empty()) return fail(std::move(faults));
   if (Diagnostics faults = schedule.check(request); !faults.empty()) return fail(std::move(faults));
   Result<Program> program = schedule.generate(request);
-  assert((!program || check(*program).empty()) && "a registered schedule generates valid programs");
-  return program;
+  if (!program) return program;
+  Diagnostics faults = check(*program);
+  assert(faults.empty() && "a registered schedule generates valid programs");
+  if (faults.empty()) return program;
+  faults.insert(faults.begin(), infeasible("schedule " + std::string(schedule.name) +
+                                           " generated a program that breaks the rules"));
+  return fail(std::move(faults));
 }
 
 }  // namespace pipecast

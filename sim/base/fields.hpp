@@ -104,6 +104,17 @@ Value from_value(const FieldValue& value) {
     return Value{std::get<double>(value)};
 }
 
+/// Kept out of line: inlined, g++ 12 warns that a member of a wide type lies outside a narrow
+/// block, although the block has no such member.
+template <class Block, class Value>
+[[gnu::noinline]] void assign(Block& block, Value Block::*member, const FieldValue& value) {
+  block.*member = from_value<Value>(value);
+}
+template <class Block, class Value>
+[[gnu::noinline]] FieldValue read(const Block& block, Value Block::*member) {
+  return to_value<Value>(block.*member);
+}
+
 }  // namespace detail
 
 /// The table without its types: what readers, help and documentation work with.
@@ -116,7 +127,7 @@ std::vector<FieldInfo> describe(std::span<const Field<Block>> table) {
         [&](auto member) {
           using Value = std::remove_cvref_t<decltype(defaults.*member)>;
           const FieldKind kind = detail::kind_of<Value>();
-          const FieldValue value = detail::to_value<Value>(defaults.*member);
+          const FieldValue value = detail::read(defaults, member);
           result.push_back({std::string(field.name), kind, field.minimum, field.maximum,
                             detail::default_text(kind, value), std::string(field.help),
                             field.choices});
@@ -133,12 +144,7 @@ Block bind(std::span<const Field<Block>> table, const FieldValues& values) {
   for (const Field<Block>& field : table) {
     const auto found = values.find(field.name);
     if (found == values.end()) continue;
-    std::visit(
-        [&](auto member) {
-          using Value = std::remove_cvref_t<decltype(block.*member)>;
-          block.*member = detail::from_value<Value>(found->second);
-        },
-        field.member);
+    std::visit([&](auto member) { detail::assign(block, member, found->second); }, field.member);
   }
   return block;
 }

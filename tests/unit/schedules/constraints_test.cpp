@@ -1,0 +1,60 @@
+#include <gtest/gtest.h>
+
+#include "schedules/schedule.hpp"
+
+namespace pipecast {
+namespace {
+
+using Texts = std::map<std::string, std::string, std::less<>>;
+
+/// What a schedule says about a shape it refuses; empty when it accepts.
+std::string complaint(std::string_view name, const Shape& shape, const Texts& params = {}) {
+  const auto schedules = builtin_schedules();
+  const ScheduleInfo* schedule = find_schedule(schedules, name);
+  EXPECT_NE(schedule, nullptr) << name;
+  const auto values = parse_fields(schedule->fields, params);
+  EXPECT_TRUE(values) << render(values.error());
+  const Workload workload = uniform_workload(shape, {{1.0}, {1.0}, {1.0}});
+  const auto program = make_program(*schedule, {shape, *values, workload});
+  if (program) return "";
+  std::string text;
+  for (const Diagnostic& fault : program.error()) {
+    EXPECT_EQ(fault.fault, Fault::Infeasible);
+    text += fault.message + " | " + fault.hint + "\n";
+  }
+  return text;
+}
+
+TEST(Constraints, OneChunkSchedulesSaySo) {
+  for (const char* name : {"gpipe", "1f1b", "zb-h1", "zb-h2"}) {
+    const std::string text = complaint(name, {4, 2, 8});
+    EXPECT_NE(text.find("places one chunk on a rank, chunks is 2"), std::string::npos) << text;
+    EXPECT_NE(text.find("set chunks to 1"), std::string::npos) << text;
+  }
+}
+
+TEST(Constraints, InterleavedNamesTheNearestMicrobatches) {
+  EXPECT_EQ(complaint("interleaved-1f1b", {4, 2, 9}),
+            "interleaved-1f1b runs microbatches in m div P = 2 equal rounds, 9 microbatches do not "
+            "divide into them | set microbatches to 8 or 10\n");
+  EXPECT_EQ(complaint("interleaved-1f1b", {4, 2, 10}), "");
+  EXPECT_EQ(complaint("interleaved-1f1b", {4, 2, 3}), "");
+}
+
+TEST(Constraints, InterleavedNamesTheNearestGroups) {
+  EXPECT_EQ(complaint("interleaved-1f1b", {4, 2, 8}, {{"group", "3"}}),
+            "interleaved-1f1b: group is 3, allowed is 4 (ranks) to 8 (microbatches) | set group to "
+            "4\n");
+  EXPECT_EQ(complaint("interleaved-1f1b", {4, 2, 8}, {{"group", "9"}}),
+            "interleaved-1f1b: group is 9, allowed is 4 (ranks) to 8 (microbatches) | set group to "
+            "8\n");
+  EXPECT_EQ(complaint("interleaved-1f1b", {4, 2, 13}, {{"group", "6"}}),
+            "interleaved-1f1b: groups of 6 leave a last group of 1 microbatches, fewer than the 4 "
+            "ranks | set group to 7\n");
+  EXPECT_EQ(complaint("interleaved-1f1b", {4, 2, 3}, {{"group", "3"}}),
+            "interleaved-1f1b with a group needs at least one microbatch per rank, there are 3 "
+            "microbatches for 4 ranks | set microbatches to 4 or more, or leave group out\n");
+}
+
+}  // namespace
+}  // namespace pipecast
