@@ -7,7 +7,7 @@ namespace pipecast {
 namespace {
 
 struct Node {
-  int devices = 8;
+  int node_devices = 8;
   std::string accelerator;
   Bytes memory;
   BytesPerSecond nvlink_bandwidth;
@@ -16,7 +16,7 @@ struct Node {
 };
 
 const std::array<Field<Node>, 6> kFields{{
-    {"devices", &Node::devices, "devices of the node", 1, 1024},
+    {"node_devices", &Node::node_devices, "devices of the node", 1, 1024},
     {"accelerator", &Node::accelerator, "catalogue name of the device"},
     {"memory", &Node::memory, "device memory as the system reports it; 0 B: not known"},
     {"nvlink_bandwidth", &Node::nvlink_bandwidth, "line rate of a device's port, one direction", 1},
@@ -27,13 +27,13 @@ const std::array<Field<Node>, 6> kFields{{
 Result<Platform> expand(const FieldValues& values) {
   const Node node = pipecast::bind<Node>(kFields, values);
   Diagnostics faults =
-      faults_of("nvlink-node", node.devices, {{"nvlink_bandwidth", node.nvlink_bandwidth}});
+      faults_of("nvlink-node", node.node_devices, {{"nvlink_bandwidth", node.nvlink_bandwidth}});
   if (!faults.empty()) return fail(std::move(faults));
   Platform platform;
   platform.name = "nvlink-node";
-  add_nodes(platform, 1, node.devices, node.accelerator, node.memory);
+  add_nodes(platform, 1, node.node_devices, node.accelerator, node.memory);
   const Wire wire{node.nvlink_bandwidth, node.nvlink_achieved, node.nvlink_latency};
-  RoutingLevel level = switch_level(platform, "nvlink", 1, node.devices, wire);
+  RoutingLevel level = switch_level(platform, "nvlink", 1, node.node_devices, wire);
   platform.routing = LevelRouting{{std::move(level)}};
   return platform;
 }

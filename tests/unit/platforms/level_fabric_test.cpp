@@ -41,7 +41,7 @@ Texts cluster(Texts more = {}) {
 }
 
 TEST(NvlinkNode, EveryPairHasItsOwnPortsAndTheLatencyOfTheWholeWay) {
-  const Result<Platform> node = make("nvlink-node", {{"devices", "8"},
+  const Result<Platform> node = make("nvlink-node", {{"node_devices", "8"},
                                                      {"accelerator", "h100_sxm5_80gb"},
                                                      {"memory", "80 GiB"},
                                                      {"nvlink_bandwidth", "450 GB/s"},
