@@ -13,17 +13,20 @@
 
 namespace pipecast {
 
-/// One rank of a run. The four idle parts add up to idle_s exactly as defined in docs/model.md:
-/// each idle stretch is cut at the arrival of the data its next operation waited for.
+struct TaskGraph;
+
+/// One rank of a run. idle_s is the sum, in the order of the members, of the four parts after it;
+/// docs/model-results.md defines them, idle.hpp computes them.
 struct RankSummary {
   Rank rank;
   DeviceId device;
   double busy_s = 0;
-  double idle_s = 0;                  ///< makespan − busy
+  double idle_s = 0;                  ///< makespan − busy, computed as the sum of its parts
   double waiting_for_transfer_s = 0;  ///< idle while the message that ends the wait was on its way
   double warmup_idle_s = 0;           ///< before the rank's first backward, transfers excluded
   double steady_idle_s = 0;
   double cooldown_idle_s = 0;  ///< after the rank's last forward, transfers excluded
+  double gap_s = 0;            ///< of warm-up, steady and cool-down: the runtime's pauses
   double span_s = 0;           ///< end of last − start of first operation
   Bytes peak_activation;
   int peak_in_flight = 0;                ///< microbatch-chunks alive, released by B or W
@@ -36,6 +39,9 @@ struct RankSummary {
   bool operator==(const RankSummary&) const = default;
 };
 
+/// One copy of a stage; bidirectional schedules have one per direction. Seconds are the mean
+/// over the copy's microbatches, as the workload gives them: no slowdown, overhead or overlap.
+/// Where the workload knows only the whole backward, it stands in backward_input_s.
 struct StageSummary {
   Stage stage;
   Rank rank;
@@ -43,6 +49,7 @@ struct StageSummary {
   double backward_input_s = 0;
   double backward_weight_s = 0;
   Bytes peak_activation;
+  int peak_in_flight = 0;  ///< microbatches alive, released by B or W
 
   bool operator==(const StageSummary&) const = default;
 };
@@ -67,10 +74,16 @@ struct Summary {
   std::int64_t tasks = 0;
   std::uint64_t digest = 0;
   std::vector<RankSummary> ranks;
-  std::vector<StageSummary> stages;
-  std::vector<LinkSummary> links;  ///< only links that carried something
+  std::vector<StageSummary> stages;  ///< as Placement::rank_of: by direction, then stage
+  std::vector<LinkSummary> links;    ///< only links that carried something
 
   bool operator==(const Summary&) const = default;
 };
+
+/// Everything interface.md §4 asks of a run. Busy time is measured on the timeline, ideal_s adds up
+/// the tasks' seconds. Precondition: the graph was built from the program, workload and platform,
+/// and the timeline is one of its evaluators'. O(tasks + edges), and a sort of the transfers.
+Summary summarise(const Program& program, const Workload& workload, const Platform& platform,
+                  const TaskGraph& graph, const Timeline& timeline);
 
 }  // namespace pipecast

@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+
+#include "sim/report/exporters.hpp"
+#include "sim/report/text_sink.hpp"
+
+namespace pipecast {
+namespace {
+
+/// Writes the members of one JSON object, a comma between them.
+class Members {
+ public:
+  Members(TextSink& sink, std::string_view separator) : sink_(sink), separator_(separator) {}
+
+  TextSink& key(std::string_view name) {
+    if (!first_) sink_.text(",");
+    first_ = false;
+    return sink_.text(separator_).text("\"").text(name).text("\": ");
+  }
+  Members& text(std::string_view name, std::string_view value) {
+    key(name).quoted(value);
+    return *this;
+  }
+  Members& number(std::string_view name, double value) {
+    key(name).number(value);
+    return *this;
+  }
+  Members& integer(std::string_view name, std::int64_t value) {
+    key(name).integer(value);
+    return *this;
+  }
+  Members& flag(std::string_view name, bool value) {
+    key(name).text(value ? "true" : "false");
+    return *this;
+  }
+
+ private:
+  TextSink& sink_;
+  std::string_view separator_;
+  bool first_ = true;
+};
+
+/// `[` … `]` with one element a line.
+template <class List, class Write>
+void write_list(TextSink& sink, const List& list, Write write) {
+  sink.text("[");
+  bool first = true;
+  for (const auto& element : list) {
+    sink.text(first ? "\n    " : ",\n    ");
+    first = false;
+    write(element);
+  }
+  sink.text(first ? "]" : "\n  ]");
+}
+
+template <class List, class Fill>
+void write_objects(TextSink& sink, const List& list, Fill fill) {
+  write_list(sink, list, [&](const auto& element) {
+    sink.text("{");
+    Members members(sink, " ");
+    fill(members, element);
+    sink.text(" }");
+  });
+}
+
+void fill_rank(Members& members, const RankSummary& rank, const Platform& platform) {
+  members.integer("rank", rank.rank.value)
+      .text("device", platform.devices[rank.device.at()].name)
+      .number("busy_s", rank.busy_s)
+      .number("idle_s", rank.idle_s)
+      .number("waiting_for_transfer_s", rank.waiting_for_transfer_s)
+      .number("warmup_idle_s", rank.warmup_idle_s)
+      .number("steady_idle_s", rank.steady_idle_s)
+      .number("cooldown_idle_s", rank.cooldown_idle_s)
+      .number("gap_s", rank.gap_s)
+      .number("span_s", rank.span_s)
+      .number("peak_activation_bytes", rank.peak_activation.value)
+      .integer("peak_in_flight", rank.peak_in_flight)
+      .integer("peak_in_flight_free_at_input", rank.peak_in_flight_free_at_input)
+      .number("static_bytes", rank.static_memory.value)
+      .number("peak_bytes", rank.peak_memory.value)
+      .number("capacity_bytes", rank.capacity.value)
+      .flag("fits", rank.fits);
+}
+
+void fill_stage(Members& members, const StageSummary& stage) {
+  members.integer("stage", stage.stage.value)
+      .integer("rank", stage.rank.value)
+      .number("forward_s", stage.forward_s)
+      .number("backward_input_s", stage.backward_input_s)
+      .number("backward_weight_s", stage.backward_weight_s)
+      .number("peak_activation_bytes", stage.peak_activation.value)
+      .integer("peak_in_flight", stage.peak_in_flight);
+}
+
+void write_schedule(TextSink& sink, const RunView& run) {
+  sink.text("{");
+  Members members(sink, " ");
+  members.text("name", run.schedule)
+      .integer("ranks", run.program.shape.ranks)
+      .integer("chunks", run.program.shape.chunks)
+      .integer("microbatches", run.program.shape.microbatches);
+  sink.text(" }");
+}
+
+}  // namespace
+
+void write_json_summary(const RunView& run, std::ostream& out) {
+  const Summary& summary = run.summary;
+  TextSink sink(out);
+  sink.text("{");
+  Members top(sink, "\n  ");
+  top.text("format", "pipecast.run/1").text("scenario", run.scenario).text("engine", run.engine);
+  write_schedule(top.key("schedule"), run);
+  top.number("makespan_s", summary.makespan_s)
+      .number("ideal_s", summary.ideal_s)
+      .number("bubble_fraction", summary.bubble_fraction)
+      .number("bubble_overhead", summary.bubble_overhead)
+      .number("max_rank_span_s", summary.max_rank_span_s)
+      .number("span_bubble_fraction", summary.span_bubble_fraction)
+      .integer("tasks", summary.tasks)
+      .text("digest", fmt::format("{:016x}", summary.digest));
+  write_list(top.key("warnings"), run.warnings,
+             [&](const std::string& line) { sink.quoted(line); });
+  write_objects(top.key("ranks"), summary.ranks, [&](Members& members, const RankSummary& rank) {
+    fill_rank(members, rank, run.platform);
+  });
+  write_objects(top.key("stages"), summary.stages, fill_stage);
+  write_objects(top.key("links"), summary.links, [&](Members& members, const LinkSummary& link) {
+    members.text("link", run.platform.links[link.link.at()].name)
+        .number("bytes", link.bytes)
+        .number("busy_s", link.busy_s)
+        .number("utilization", link.utilization);
+  });
+  sink.text("\n}\n");
+}
+
+}  // namespace pipecast

@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/base/quantity.hpp"
+#include "sim/graph/task.hpp"
+#include "sim/model/program.hpp"
+#include "sim/model/timeline.hpp"
+#include "sim/model/workload.hpp"
+
+namespace pipecast {
+
+/// What is alive at a moment, or what changes at one.
+struct ActivationCount {
+  double bytes = 0;
+  int in_flight = 0;                ///< microbatch-chunks, released by B or W
+  int in_flight_free_at_input = 0;  ///< the same, released by B or I
+
+  ActivationCount& operator+=(const ActivationCount& change) {
+    bytes += change.bytes;
+    in_flight += change.in_flight;
+    in_flight_free_at_input += change.in_flight_free_at_input;
+    return *this;
+  }
+  bool operator==(const ActivationCount&) const = default;
+};
+
+/// Whether anything ever releases what a forward holds. Without a backward a forward keeps its
+/// activation only while it runs.
+enum class Backward : std::uint8_t { Present, Absent };
+
+/// A forward takes `held_by_forward` when it starts; other operations take nothing.
+ActivationCount taken_at_start(const Workload& workload, const Op& op);
+/// A full backward gives all of it back when it ends; a split one gives
+/// `released_by_backward_input` at I's end and the rest at W's end. Zero or negative.
+ActivationCount released_at_end(const Workload& workload, const Op& op, Backward backward);
+
+/// Activation bytes alive from `time_s` on.
+struct MemoryPoint {
+  double time_s = 0;
+  double bytes = 0;
+
+  bool operator==(const MemoryPoint&) const = default;
+};
+using MemoryCurve = std::vector<MemoryPoint>;
+
+struct RankMemory {
+  Bytes peak_activation;
+  double peak_at_s = 0;  ///< when the peak is first reached
+  int peak_in_flight = 0;
+  int peak_in_flight_free_at_input = 0;
+  Bytes parameters;  ///< of every stage copy on the rank
+  Bytes gradients;
+  Bytes optimizer;
+
+  Bytes static_memory() const { return parameters + gradients + optimizer; }
+  bool operator==(const RankMemory&) const = default;
+};
+
+/// One copy of a stage.
+struct StageMemory {
+  Bytes peak_activation;
+  int peak_in_flight = 0;
+
+  bool operator==(const StageMemory&) const = default;
+};
+
+struct MemoryUse {
+  std::vector<RankMemory> ranks;    ///< [rank]
+  std::vector<StageMemory> stages;  ///< [direction · stages + stage], as Placement::rank_of
+
+  bool operator==(const MemoryUse&) const = default;
+};
+
+/// Peaks of every rank and stage by one sweep over the compute tasks. Operations of a rank take and
+/// release in program order, so what one operation releases at an instant is free for the next one
+/// that starts at the same instant. The cells of an overlapped pair hold both: its forward takes at
+/// the start and its backward releases at the end of the cell. O(tasks).
+MemoryUse measure_memory(const Program& program, const Workload& workload,
+                         std::span<const Task> tasks, const Timeline& timeline);
+
+/// Activation bytes over time of each rank: a point wherever they change, times in order. Points at
+/// the same time follow program order. Starts at (0, 0). O(tasks).
+std::vector<MemoryCurve> rank_curves(const Program& program, const Workload& workload,
+                                     std::span<const Task> tasks, const Timeline& timeline);
+/// The same per stage copy, indexed as Placement::rank_of.
+std::vector<MemoryCurve> stage_curves(const Program& program, const Workload& workload,
+                                      std::span<const Task> tasks, const Timeline& timeline);
+
+}  // namespace pipecast

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "sim/base/quantity.hpp"
+#include "sim/report/exporters.hpp"
+
+namespace pipecast {
+namespace {
+
+std::string percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
+
+std::string seconds(double value) { return format(Seconds{value}); }
+
+/// Columns as wide as their widest cell; the first is left-aligned, the others to the right.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
+
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+
+  std::string text() const {
+    std::vector<std::size_t> widths(rows_.front().size(), 0);
+    for (const auto& row : rows_)
+      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    std::string result;
+    for (const auto& row : rows_) {
+      std::string line;
+      for (std::size_t i = 0; i < row.size(); ++i)
+        line += i == 0 ? fmt::format("{:<{}}", row[i], widths[i])
+                       : fmt::format("  {:>{}}", row[i], widths[i]);
+      result += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return result;
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// Calls row(i) for the first and last of `count` rows and skip(n) where n are left out.
+template <class Row, class Skip>
+void ends_of(std::size_t count, Row row, Skip skip) {
+  const std::size_t half = count <= kMaxTableRows ? count : kMaxTableRows / 2;
+  for (std::size_t i = 0; i < half; ++i) row(i);
+  if (half == count) return;
+  skip(count - 2 * half);
+  for (std::size_t i = count - half; i < count; ++i) row(i);
+}
+
+std::string heading(const RunView& run) {
+  const Shape& shape = run.program.shape;
+  std::string text = run.scenario + "\n";
+  text += fmt::format("schedule {}: {} ranks, {} chunk{} per rank, {} microbatches; engine {}\n\n",
+                      run.schedule, shape.ranks, shape.chunks, shape.chunks == 1 ? "" : "s",
+                      shape.microbatches, run.engine);
+  return text;
+}
+
+std::string totals(const Summary& summary) {
+  const auto line = [](std::string_view name, const std::string& value, std::string_view meaning) {
+    return fmt::format("{:<22}{:>12}   {}\n", name, value, meaning);
+  };
+  return line("step time (makespan)", seconds(summary.makespan_s), "start of the step to its end") +
+         line("ideal", seconds(summary.ideal_s), "compute of the busiest rank") +
+         line("bubble fraction", percent(summary.bubble_fraction),
+              "idle time of all ranks / (ranks x makespan)") +
+         line("bubble overhead", percent(summary.bubble_overhead), "makespan / ideal - 1") +
+         line("longest rank span", seconds(summary.max_rank_span_s),
+              "first to last operation of one rank") +
+         line("span bubble fraction", percent(summary.span_bubble_fraction),
+              "1 - ideal / longest rank span") +
+         "\n";
+}
+
+std::string time_table(const RunView& run) {
+  Table table({"rank", "device", "busy", "idle", "warm-up", "steady", "cool-down", "transfer"});
+  const bool gaps = std::any_of(run.summary.ranks.begin(), run.summary.ranks.end(),
+                                [](const RankSummary& rank) { return rank.gap_s > 0; });
+  if (gaps)
+    table = Table({"rank", "device", "busy", "idle", "warm-up", "steady", "cool-down", "transfer",
+                   "(of it gaps)"});
+  ends_of(
+      run.summary.ranks.size(),
+      [&](std::size_t i) {
+        const RankSummary& rank = run.summary.ranks[i];
+        std::vector<std::string> row{std::to_string(rank.rank.value),
+                                     run.platform.devices[rank.device.at()].name,
+                                     seconds(rank.busy_s),
+                                     seconds(rank.idle_s),
+                                     seconds(rank.warmup_idle_s),
+                                     seconds(rank.steady_idle_s),
+                                     seconds(rank.cooldown_idle_s),
+                                     seconds(rank.waiting_for_transfer_s)};
+        if (gaps) row.push_back(seconds(rank.gap_s));
+        table.add(std::move(row));
+      },
+      [&](std::size_t left_out) { table.add({fmt::format("... {} more", left_out)}); });
+  return "time per rank; idle = warm-up + steady + cool-down + waiting for a transfer\n" +
+         table.text() + "\n";
+}
+
+std::string memory_table(const RunView& run) {
+  Table table({"rank", "in flight", "activations", "static", "peak", "capacity", "fits"});
+  ends_of(
+      run.summary.ranks.size(),
+      [&](std::size_t i) {
+        const RankSummary& rank = run.summary.ranks[i];
+        const bool known = rank.capacity.value > 0;
+        table.add({std::to_string(rank.rank.value), std::to_string(rank.peak_in_flight),
+                   format(rank.peak_activation), format(rank.static_memory),
+                   format(rank.peak_memory), known ? format(rank.capacity) : "unknown",
+                   !known      ? "-"
+                   : rank.fits ? "yes"
+                               : "NO"});
+      },
+      [&](std::size_t left_out) { table.add({fmt::format("... {} more", left_out)}); });
+  return "peak memory per rank\n" + table.text() + "\n";
+}
+
+/// The links that were busy longest; without bytes there is nothing to say.
+std::string link_table(const RunView& run) {
+  std::vector<LinkSummary> links = run.summary.links;
+  std::stable_sort(links.begin(), links.end(),
+                   [](const LinkSummary& a, const LinkSummary& b) { return a.busy_s > b.busy_s; });
+  if (links.empty()) return "";
+  constexpr std::size_t kShown = 8;
+  Table table({"link", "carried", "busy", "utilization"});
+  for (std::size_t i = 0; i < std::min(links.size(), kShown); ++i)
+    table.add({run.platform.links[links[i].link.at()].name, format(Bytes{links[i].bytes}),
+               seconds(links[i].busy_s), percent(links[i].utilization)});
+  return fmt::format("busiest links ({} of {})\n", std::min(links.size(), kShown), links.size()) +
+         table.text() + "\n";
+}
+
+}  // namespace
+
+void write_text_summary(const RunView& run, std::ostream& out) {
+  out << heading(run) << totals(run.summary) << time_table(run) << memory_table(run)
+      << link_table(run);
+  for (const std::string& warning : run.warnings) out << "warning: " << warning << "\n";
+  out << fmt::format("{} tasks, digest {:016x}\n", run.summary.tasks, run.summary.digest);
+}
+
+}  // namespace pipecast
