@@ -1,1 +1,129 @@
 #include "sim/study/simulate.hpp"
+
+#include <numeric>
+#include <utility>
+
+#include "sim/read/program_csv.hpp"
+#include "sim/run/longest_path.hpp"
+#include "sim/run/simgrid_run.hpp"
+
+namespace pipecast {
+namespace {
+
+Result<Program> program_of(const Scenario& scenario, const ReadContext& context) {
+  const ScheduleChoice& choice = scenario.schedule;
+  if (choice.name.empty()) return read_program_csv_file(choice.csv_path, choice.csv_dialect);
+  const ScheduleInfo* schedule = find_schedule(context.schedules, choice.name);
+  if (schedule == nullptr)
+    return fail(input_error("schedule '" + choice.name + "' is not registered", {}, choice.where));
+  Result<Program> program =
+      make_program(*schedule, {scenario.shape, choice.params, scenario.workload});
+  if (!program) return fail(located(std::move(program.error()), choice.where));
+  return program;
+}
+
+Result<Platform> platform_of(const Scenario& scenario, const ReadContext& context) {
+  const PlatformChoice& choice = scenario.platform;
+  if (choice.kind.empty()) return constant_delay_platform(scenario.shape.ranks, choice.delay);
+  const PlatformKind* kind = find_platform_kind(context.platform_kinds, choice.kind);
+  if (kind == nullptr)
+    return fail(
+        input_error("platform kind '" + choice.kind + "' is not registered", {}, choice.where));
+  Result<Platform> platform = make_platform(*kind, choice.values);
+  if (!platform) return fail(located(std::move(platform.error()), choice.where));
+  return platform;
+}
+
+/// The device of each rank: as listed, or in order.
+Result<std::vector<DeviceId>> devices_of(const Scenario& scenario, const Platform& platform) {
+  std::vector<int> devices = scenario.platform.devices;
+  if (devices.empty()) {
+    devices.resize(static_cast<std::size_t>(scenario.shape.ranks));
+    std::iota(devices.begin(), devices.end(), 0);
+  }
+  const std::string have = std::to_string(platform.devices.size());
+  if (devices.size() > platform.devices.size())
+    return fail(infeasible("the pipeline has " + std::to_string(devices.size()) +
+                               " ranks, the platform " + have + " devices",
+                           "use a larger platform or fewer ranks", scenario.platform.where));
+  std::vector<DeviceId> result;
+  for (const int device : devices) result.push_back({device});
+  return result;
+}
+
+std::string schedule_name(const ScheduleChoice& choice) {
+  if (!choice.name.empty()) return choice.name;
+  return choice.csv_path.substr(choice.csv_path.find_last_of('/') + 1);
+}
+
+}  // namespace
+
+std::string_view engine_name(Engine engine) {
+  switch (engine) {
+    case Engine::Simgrid:
+      return "simgrid";
+    case Engine::LongestPath:
+      return "longest-path";
+  }
+  return "?";
+}
+
+RunView FinishedRun::view() const {
+  return {.scenario = prepared.scenario,
+          .engine = std::string(engine_name(engine)),
+          .schedule = prepared.schedule,
+          .program = prepared.program,
+          .workload = prepared.workload,
+          .platform = prepared.platform,
+          .graph = prepared.graph,
+          .tasks = prepared.graph.tasks,
+          .routes = prepared.graph.routes,
+          .device_of_rank = prepared.graph.device_of_rank,
+          .timeline = timeline,
+          .summary = summary,
+          .warnings = prepared.warnings};
+}
+
+Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context) {
+  Result<Platform> platform = platform_of(scenario, context);
+  Result<Program> program = program_of(scenario, context);
+  Diagnostics faults;
+  if (!platform) faults.insert(faults.end(), platform.error().begin(), platform.error().end());
+  if (!program) faults.insert(faults.end(), program.error().begin(), program.error().end());
+  if (!faults.empty()) return fail(std::move(faults));
+  Result<std::vector<DeviceId>> devices = devices_of(scenario, *platform);
+  if (!devices) return fail(std::move(devices.error()));
+  Result<TaskGraph> graph =
+      build_task_graph(*program, scenario.workload, *platform, *devices, scenario.transfers);
+  if (!graph) return fail(located(std::move(graph.error()), scenario.schedule.where));
+  return PreparedRun{scenario.name,
+                     schedule_name(scenario.schedule),
+                     std::move(*program),
+                     scenario.workload,
+                     std::move(*platform),
+                     std::move(*graph),
+                     {}};
+}
+
+Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
+  FinishedRun run{std::move(prepared), engine, {}, {}};
+  if (engine == Engine::LongestPath) {
+    run.timeline = longest_path(run.prepared.graph);
+  } else {
+    Result<Timeline> timeline = simgrid_run(run.prepared.graph, run.prepared.platform);
+    if (!timeline) return fail(std::move(timeline.error()));
+    run.timeline = std::move(*timeline);
+  }
+  const TaskGraph& graph = run.prepared.graph;
+  run.summary = summarise(run.prepared.program, run.prepared.workload, run.prepared.platform, graph,
+                          run.timeline);
+  return run;
+}
+
+Result<FinishedRun> simulate(const Scenario& scenario, const ReadContext& context, Engine engine) {
+  Result<PreparedRun> prepared = prepare(scenario, context);
+  if (!prepared) return fail(std::move(prepared.error()));
+  return execute(std::move(*prepared), engine);
+}
+
+}  // namespace pipecast
