@@ -1,0 +1,48 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/diagnostic.hpp"
+#include "sim/read/scenario.hpp"
+#include "sim/study/simulate.hpp"
+
+namespace pipecast {
+
+/// What to compare. An empty list means every registered schedule.
+struct CompareOptions {
+  std::vector<std::string> schedules;
+  Engine engine = Engine::Simgrid;
+  /// Only rows whose peak activation fits on every rank; schedules that search under a memory limit
+  /// get it.
+  std::optional<Bytes> activation_limit;
+};
+
+/// One schedule on the scenario's model and machine.
+struct CompareRow {
+  std::string schedule;
+  Shape shape;
+  std::string
+      refused;  ///< why the schedule is not valid here; the figures below are then meaningless
+  double step_s = 0;
+  double bubble_fraction = 0;
+  double bubble_overhead = 0;
+  double span_bubble_fraction = 0;
+  std::vector<Bytes> peak_activation;  ///< per rank
+  Bytes largest_peak_activation;
+  int largest_in_flight = 0;  ///< chunk activations
+  Bytes largest_static;       ///< weights, gradients and optimizer held by a rank, copies included
+  int weight_copies = 1;      ///< how often a stage is held: 2 for bidirectional schedules
+  std::int64_t transfers = 0;
+  bool fits = true;
+  double relative_step = 0;  ///< step ÷ step of 1f1b; 0 when 1f1b is not valid here
+};
+
+/// The scenario under several schedules, fastest first, refused ones last.
+///
+/// A schedule that cannot use the scenario's number of chunks gets its own default, and the model
+/// is cut into that many stages (see repartition()); the model stays the same.
+Result<std::vector<CompareRow>> compare(const Scenario& scenario, const ReadContext& context,
+                                        const CompareOptions& options);
+
+}  // namespace pipecast
