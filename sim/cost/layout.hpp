@@ -1,0 +1,94 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostic.hpp"
+#include "sim/cost/transformer.hpp"
+#include "sim/model/program.hpp"
+
+namespace pipecast {
+
+/// What one stage (chunk) holds, in model order.
+struct StageLayers {
+  bool embedding = false;
+  int layers = 0;
+  int mtp = 0;  ///< multi-token prediction modules
+  bool head = false;
+
+  bool operator==(const StageLayers&) const = default;
+};
+
+/// Activations kept for the backward, and what is computed again.
+enum class Recompute : std::uint8_t {
+  None,
+  Selective,  ///< the attention core only
+  Full,       ///< whole layers; only their inputs are kept
+};
+
+/// How a model is spread over devices. Degrees multiply to the number of devices, except `expert`,
+/// which reuses data- and context-parallel devices.
+struct ParallelLayout {
+  int tensor = 1;
+  bool sequence_parallel =
+      false;  ///< norms and dropouts cut along the sequence over the tensor group
+  int pipeline = 1;
+  int chunks = 1;
+  int context = 1;
+  int data = 1;
+  int expert = 1;
+  int expert_tensor = 1;  ///< tensor degree inside an expert
+  int zero = 0;           ///< ZeRO stage: 1 shards optimizer, 2 gradients, 3 parameters over `data`
+  int sequence = 2048;    ///< tokens of one sequence, before context parallelism cuts it
+  int microbatch_size = 1;
+  int global_batch = 1;  ///< sequences
+  Recompute recompute = Recompute::None;
+  int recompute_layers = -1;  ///< with Full: layers per stage that are recomputed; −1: all
+
+  int stages() const { return pipeline * chunks; }
+  int devices() const { return tensor * pipeline * context * data; }
+  bool operator==(const ParallelLayout&) const = default;
+};
+
+/// Microbatches per replica: global batch ÷ (microbatch size × data). Infeasible, naming the
+/// nearest global batches, when it does not divide. The number of stages is not a factor.
+Result<int> microbatches(const ParallelLayout& layout);
+
+/// Degrees fit the model: heads and widths divide by tensor, experts by expert, expert divides data
+/// × context, sequence by context (twice, for load balance) and by tensor when sequence parallel;
+/// every fault names valid values.
+Diagnostics check(const ParallelLayout& layout, const TransformerModel& model);
+
+/// How layers are given to stages when no layout string says it.
+struct SplitRule {
+  std::optional<int>
+      first_stage_layers;  ///< layers of the first pipeline rank, Megatron's --decoder-first-…
+  std::optional<int> last_stage_layers;
+  bool count_embedding = false;  ///< the embedding takes the place of a layer
+  bool count_head = false;       ///< the head and loss take the place of a layer
+};
+
+/// Layers of every stage in model order. Even when they divide; else infeasible, naming layer
+/// counts and degrees that do. First and last counts are per pipeline rank and spread over its
+/// chunks.
+Result<std::vector<StageLayers>> split_layers(const TransformerModel& model,
+                                              const ParallelLayout& layout, const SplitRule& rule);
+
+/// As even as whole layers allow, by seconds: `layer_s` per layer, embedding and head with their
+/// own cost. The largest stage is as small as any contiguous split can make it. O(layers × stages).
+std::vector<StageLayers> balanced_split(const std::vector<double>& layer_s, double embedding_s,
+                                        double head_s, int mtp_layers, int stages);
+
+/// Megatron's layout string: stages separated by `|`, `E` embedding, `t` layer, `m` MTP module, `L`
+/// loss, `x*n` and `(…)*n` repeat, commas are cosmetic. Every fault with its column.
+Result<std::vector<StageLayers>> parse_layout_string(std::string_view text);
+/// The same string back, one letter per item; parse_layout_string() of it is the identity.
+std::string layout_string(const std::vector<StageLayers>& stages);
+
+/// A split holds every layer, the embedding first and the head last, in order.
+Diagnostics check(const std::vector<StageLayers>& stages, const TransformerModel& model,
+                  const ParallelLayout& layout);
+
+}  // namespace pipecast
