@@ -3,7 +3,6 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/read/program_csv.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
 
@@ -12,7 +11,7 @@ namespace {
 
 Result<Program> program_of(const Scenario& scenario, const ReadContext& context) {
   const ScheduleChoice& choice = scenario.schedule;
-  if (choice.name.empty()) return read_program_csv_file(choice.csv_path, choice.csv_dialect);
+  if (choice.csv_program) return *choice.csv_program;
   const ScheduleInfo* schedule = find_schedule(context.schedules, choice.name);
   if (schedule == nullptr)
     return fail(input_error("schedule '" + choice.name + "' is not registered", {}, choice.where));
