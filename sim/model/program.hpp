@@ -107,10 +107,23 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
+/// A broken rule of a schedule and where it is broken.
+struct Violation {
+  std::string message;
+  Rank rank{-1};               ///< whose list is wrong; −1: the program as a whole
+  std::int32_t position = -1;  ///< index into that list; −1: something is missing from it
+
+  bool operator==(const Violation&) const = default;
+};
+
 /// Every violation of the rules of a schedule: each (stage, microbatch) forward once and backward
 /// once (whole, or input and weight part, or not at all when nothing has a backward), on the rank
-/// of its stage, forward before backward before weight gradient. Cross-rank deadlock is found by
-/// the task graph. O(operations). At most `kMaxReported` are listed.
+/// of its stage, forward before backward before weight gradient. Where sends or receives are spelt
+/// out, every message between two ranks is sent once and received once, sent after it is computed
+/// and received before it is used. Cross-rank deadlock is found by the task graph. O(operations).
+/// At most `kMaxReported` are listed, then their number.
+std::vector<Violation> violations(const Program& program);
+/// The same as diagnostics (infeasible), for programs that come from no file.
 Diagnostics check(const Program& program);
 inline constexpr std::size_t kMaxReported = 100;
 

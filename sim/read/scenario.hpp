@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "sim/graph/transfers.hpp"
 #include "sim/model/program.hpp"
 #include "sim/model/workload.hpp"
+#include "sim/read/program_csv.hpp"
 
 namespace pipecast {
 
@@ -21,6 +23,8 @@ struct ScheduleChoice {
   std::string name;      ///< registry name; empty when a CSV file is given
   FieldValues params;    ///< complete: defaults filled in from the schedule's field table
   std::string csv_path;  ///< resolved against the scenario's folder; empty when a name is given
+  CsvDialect csv_dialect = CsvDialect::ComputeOnly;
+  std::optional<Program> csv_program;  ///< what the CSV file holds, already checked
   SourceSpan where;
 
   bool operator==(const ScheduleChoice&) const = default;

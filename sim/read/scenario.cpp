@@ -1,0 +1,93 @@
+#include "sim/read/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "sim/read/scenario_parts.hpp"
+
+namespace pipecast {
+namespace {
+
+std::optional<TransferPolicy> transfer_policy(std::string_view word) {
+  if (word == "overlapped") return TransferPolicy::Overlapped;
+  if (word == "fifo") return TransferPolicy::Fifo;
+  if (word == "blocking") return TransferPolicy::Blocking;
+  return std::nullopt;
+}
+
+TransferPolicy read_transfers(const YamlCursor& root) {
+  const std::array<std::string, 3> words{"overlapped", "fifo", "blocking"};
+  const auto given = root.find("transfers");
+  const auto word = given ? given->choice(words) : std::nullopt;
+  return word ? transfer_policy(*word).value_or(TransferPolicy::Overlapped)
+              : TransferPolicy::Overlapped;
+}
+
+std::string read_name(const YamlCursor& root, const std::string& file) {
+  const auto given = root.find("name");
+  if (!given) return std::filesystem::path(file).stem().string();
+  const auto name = given->text();
+  if (name && printable(*name) != *name) given->fault("name must be one line of printable text");
+  return name.value_or("");
+}
+
+/// Every block in turn; what cannot be read is in `faults`.
+Scenario read_blocks(const YamlCursor& root, const std::string& file, const ReadContext& context,
+                     FaultList& faults) {
+  Scenario scenario;
+  if (!root.expect_map({"name", "pipeline", "workload", "platform", "transfers", "overheads",
+                        "first_stage_input_gradient", "overlap"}))
+    return scenario;
+  scenario.name = read_name(root, file);
+  scenario.transfers = read_transfers(root);
+  PipelineBlock pipeline;
+  if (const auto block = root.require("pipeline", "schedule, ranks, microbatches"))
+    pipeline = read_pipeline(*block, file, context, faults);
+  const auto workload = root.require("workload", "costs: {forward: …, backward: …}");
+  if (workload) scenario.workload = read_workload(*workload, pipeline);
+  read_runtime(root, workload, scenario.workload);
+  if (const auto block = root.require("platform", "a preset, a kind with parameters, or a delay"))
+    scenario.platform = read_platform(*block, pipeline.shape.ranks, context, faults);
+  scenario.schedule = std::move(pipeline.schedule);
+  const KnownShape& known = pipeline.shape;
+  if (known.stages() && known.microbatches)
+    scenario.shape = {*known.ranks, *known.chunks, *known.microbatches};
+  return scenario;
+}
+
+}  // namespace
+
+SourceSpan Scenario::where(std::string_view key_path) const {
+  for (;;) {
+    if (const auto found = spans.find(key_path); found != spans.end()) return found->second;
+    const std::size_t dot = key_path.rfind('.');
+    if (dot == std::string_view::npos) return {};
+    key_path = key_path.substr(0, dot);
+  }
+}
+
+Result<Scenario> read_scenario(std::string_view text, const std::string& file,
+                               const ReadContext& context, std::span<const Override> overrides) {
+  auto document = parse_yaml(text, file);
+  if (!document) return fail(std::move(document.error()));
+  FaultList faults;
+  for (const Override& override : overrides)
+    faults.add(override_yaml(*document, override.key_path, override.value));
+  Scenario scenario = read_blocks(YamlCursor::root(*document, faults), file, context, faults);
+  if (faults.empty()) faults.add(check(scenario.workload));
+  if (!faults.empty()) return fail(faults.take(file));
+  for (auto& [key_path, span] : key_spans(*document)) scenario.spans[key_path] = std::move(span);
+  return scenario;
+}
+
+Result<Scenario> read_scenario_file(const std::string& path, const ReadContext& context,
+                                    std::span<const Override> overrides) {
+  const auto text = read_text_file(path, kMaxYamlBytes);
+  if (!text) return fail(text.error());
+  return read_scenario(*text, path, context, overrides);
+}
+
+}  // namespace pipecast

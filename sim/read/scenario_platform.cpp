@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "sim/read/platform_parameters.hpp"
+#include "sim/read/scenario_parts.hpp"
+
+namespace pipecast {
+namespace {
+
+/// Device numbers are bounded by what a platform can hold; whether it has so many is checked when
+/// it is built.
+constexpr std::int64_t kMaxDevice = (std::int64_t{1} << 24) - 1;
+
+struct Delay {
+  Seconds delay;
+};
+const std::array<Field<Delay>, 1> kDelayField{
+    {{"delay", &Delay::delay, "of every message between two ranks", 0, 1e6, {}}}};
+
+std::vector<int> read_devices(const YamlCursor& list, std::optional<int> ranks) {
+  std::vector<int> devices;
+  std::map<std::int64_t, std::size_t> rank_of;
+  for (std::size_t rank = 0; rank < list.size(); ++rank) {
+    const YamlCursor given = list.item(rank);
+    const auto device = given.integer(0, kMaxDevice);
+    if (!device) continue;
+    const auto [earlier, is_new] = rank_of.try_emplace(*device, rank);
+    if (!is_new)
+      given.fault(fmt::format("device {} is given to rank {} already", *device, earlier->second),
+                  "every rank needs a device of its own");
+    devices.push_back(static_cast<int>(*device));
+  }
+  if (ranks && list.size() != static_cast<std::size_t>(*ranks))
+    list.fault(
+        fmt::format("{} has {} entries, one per rank is {}", list.path(), list.size(), *ranks));
+  return devices;
+}
+
+void read_device_list(const YamlCursor& platform, const PlatformKind& kind,
+                      std::optional<int> ranks, PlatformChoice& choice) {
+  const auto given = platform.find("devices");
+  if (!given) return;
+  if (given->is_list()) {
+    choice.devices = read_devices(*given, ranks);
+    return;
+  }
+  for (const FieldInfo& field : kind.fields)
+    if (field.name == "devices") return;
+  given->fault(fmt::format("{} must be a list: the device of each rank", given->path()));
+}
+
+void read_delay(const YamlCursor& platform, PlatformChoice& choice) {
+  const auto fields = describe<Delay>(kDelayField);
+  choice.delay = pipecast::bind<Delay>(kDelayField, platform.fields(fields)).delay;
+}
+
+void read_preset(const YamlCursor& platform, std::optional<int> ranks, const ReadContext& context,
+                 FaultList& faults, PlatformChoice& choice) {
+  const auto given = platform.find("preset");
+  const auto name = given ? given->text() : std::nullopt;
+  if (!name) return;
+  auto preset = find_platform_preset(*name, context.preset_folders, context.platform_kinds);
+  if (!preset) {
+    faults.add(located(std::move(preset.error()), given->where()));
+    return;
+  }
+  for (const PlatformKind& kind : context.platform_kinds) {
+    if (kind.name != preset->kind) continue;
+    choice.kind = preset->kind;
+    choice.preset = preset->name;
+    choice.values = std::move(preset->values);
+    read_platform_parameters(platform, kind, {"preset", "devices"}, choice.values);
+    read_device_list(platform, kind, ranks, choice);
+    return;
+  }
+}
+
+void read_inline(const YamlCursor& platform, std::optional<int> ranks, const ReadContext& context,
+                 PlatformChoice& choice) {
+  const auto given = platform.find("kind");
+  const PlatformKind* kind = given ? read_platform_kind(*given, context.platform_kinds) : nullptr;
+  if (kind == nullptr) return;
+  choice.kind = std::string(kind->name);
+  choice.values = default_values(*kind);
+  read_platform_parameters(platform, *kind, {"kind", "devices"}, choice.values);
+  read_device_list(platform, *kind, ranks, choice);
+}
+
+}  // namespace
+
+PlatformChoice read_platform(const YamlCursor& platform, std::optional<int> ranks,
+                             const ReadContext& context, FaultList& faults) {
+  PlatformChoice choice;
+  choice.where = platform.key_where();
+  if (!platform.is_map()) {
+    platform.expect_map({"preset", "kind", "delay", "devices"});
+    return choice;
+  }
+  const int ways = platform.has("preset") + platform.has("kind") + platform.has("delay");
+  if (ways != 1) {
+    platform.fault_at_key(ways == 0 ? "platform names no machine"
+                                    : "platform takes one of preset, kind and delay, not several",
+                          "preset: name, or kind: name with its parameters, or delay: 601 us");
+    return choice;
+  }
+  if (platform.has("preset")) read_preset(platform, ranks, context, faults, choice);
+  if (platform.has("kind")) read_inline(platform, ranks, context, choice);
+  if (platform.has("delay")) read_delay(platform, choice);
+  return choice;
+}
+
+}  // namespace pipecast
