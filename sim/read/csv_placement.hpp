@@ -1,6 +1,8 @@
 #pragma once
 #include <string>
+#include <vector>
 
+#include "sim/base/diagnostic.hpp"
 #include "sim/model/program.hpp"
 
 namespace pipecast {

@@ -83,7 +83,10 @@ std::map<std::string, StatedValue, std::less<>> read_platform_parameters(
   if (!map.expect_map(std::span<const std::string>(names))) return stated;
   for (const FieldInfo& field : kind.fields) {
     const auto given = map.find(field.name);
-    if (!given) continue;
+    if (!given) {
+      if (!map.has(field.name) && !values.contains(field.name)) map.require(field.name, field.help);
+      continue;
+    }
     // In a scenario the list `devices` maps ranks to devices, also where a kind has a field
     // `devices`, which is a number.
     if (given->is_list() && std::find(also.begin(), also.end(), field.name) != also.end()) continue;

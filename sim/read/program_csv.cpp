@@ -174,10 +174,36 @@ class CsvReader {
     SourceSpan whole;
     whole.file = file_;
     if (!program) return fail(input_error(program.error(), {}, whole));
+    if (const auto fault = shifted_forwards(*program)) return fail(*fault);
     for (Violation& violation : violations(*program))
       faults_.add(input_error(std::move(violation.message), {}, place_of(violation)));
     if (!faults_.empty()) return fail(faults_.take(file_));
     return std::move(*program);
+  }
+
+  /// The order that PyTorch's Schedule1F1B._get_pipeline_order returns: the last rank's forwards
+  /// are numbered 1 to m. One reason instead of the m + P violations it leads to.
+  std::optional<Diagnostic> shifted_forwards(const Program& program) const {
+    const std::size_t last = program.ranks.size() - 1;
+    const int end = program.shape.microbatches - 1;
+    if (last == 0 || end < 1) return std::nullopt;
+    for (std::size_t rank = 0; rank <= last; ++rank) {
+      std::int32_t next = rank == last ? 1 : 0;
+      for (const Op& op : program.ranks[rank])
+        if (is_forward(op.kind) && op.microbatch.value != next++) return std::nullopt;
+      if (next != (rank == last ? end + 1 : end)) return std::nullopt;
+    }
+    const auto& ops = program.ranks[last];
+    const auto first =
+        std::find_if(ops.begin(), ops.end(), [](const Op& op) { return is_forward(op.kind); });
+    const Place& place = places_[last][static_cast<std::size_t>(first - ops.begin())];
+    return input_error(
+        fmt::format("the forwards of rank {} are numbered 1 to {}, those of the "
+                    "other ranks 0 to {}",
+                    last, end, end - 1),
+        "this is the order of Schedule1F1B._get_pipeline_order in PyTorch 2.8, which "
+        "PyTorch does not execute either",
+        span(last, place.offset, place.length));
   }
 
   SourceSpan place_of(const Violation& violation) const {

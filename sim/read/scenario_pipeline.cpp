@@ -75,6 +75,16 @@ const ScheduleInfo* read_registered(const YamlCursor& schedule,
   return nullptr;
 }
 
+/// Parameters of a schedule when the scenario gives none; a parameter whose default is out of
+/// bounds must be given.
+FieldValues default_params(const YamlCursor& pipeline, const ScheduleInfo& info) {
+  FieldValues values = parse_fields(info.fields, {}).value_or(FieldValues{});
+  for (const FieldInfo& field : info.fields)
+    if (!pipeline.has("params") && !values.contains(field.name))
+      pipeline.fault_at_key(fmt::format("{} needs params.{}", info.name, field.name), field.help);
+  return values;
+}
+
 /// A number of the shape. A CSV file knows it already: then the key may be left out, and must agree
 /// when it is there.
 std::optional<int> read_size(const YamlCursor& pipeline, const FieldInfo& field,
@@ -138,8 +148,7 @@ PipelineBlock read_pipeline(const YamlCursor& pipeline, const std::string& file,
   if (schedule) block.schedule.where = schedule->where();
   if (info != nullptr) {
     block.schedule.name = std::string(info->name);
-    block.schedule.params = params ? params->fields(info->fields)
-                                   : parse_fields(info->fields, {}).value_or(FieldValues{});
+    block.schedule.params = params ? params->fields(info->fields) : default_params(pipeline, *info);
     block.backward = needed(info->backward);
   } else if (block.schedule.csv_program) {
     block.backward = needed(*block.schedule.csv_program);

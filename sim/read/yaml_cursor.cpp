@@ -160,7 +160,6 @@ class NodeBuilder : public YAML::EventHandler {
     level.anchor = anchor;
     refuse_tag(level.node.mark, tag);
     if (open_.size() >= kMaxYamlDepth) too_deep(level.node.mark);
-    refuse_as_key(level.node);
     open_.push_back(std::move(level));
   }
 
@@ -179,13 +178,6 @@ class NodeBuilder : public YAML::EventHandler {
     attach(std::move(node));
   }
 
-  void refuse_as_key(const YamlNode& node) {
-    if (open_.empty() || open_.back().node.kind != YamlKind::Map || open_.back().has_key) return;
-    if (node.kind == YamlKind::Scalar && node.alias_line == 0) return;
-    report(node.mark, "a key must be plain text");
-    throw Stop{};
-  }
-
   void attach(YamlNode node) {
     if (open_.empty()) {
       root_ = std::move(node);
@@ -196,7 +188,6 @@ class NodeBuilder : public YAML::EventHandler {
       level.node.items.push_back(std::move(node));
       return;
     }
-    refuse_as_key(node);
     if (!level.has_key) {
       take_key(level, std::move(node));
       return;
@@ -207,6 +198,10 @@ class NodeBuilder : public YAML::EventHandler {
   }
 
   void take_key(Open& level, YamlNode node) {
+    if (node.kind != YamlKind::Scalar || node.alias_line > 0) {
+      report(node.mark, "a key must be plain text");
+      throw Stop{};
+    }
     level.has_key = true;
     level.key = std::move(node.text);
     level.key_mark = node.mark;
@@ -302,9 +297,12 @@ void report_refusal(NodeBuilder& builder, const YamlSource& source,
   } else if (has(message, "end of map not found") || has(message, "end of sequence not found")) {
     builder.report(mark, "this does not continue the block above", "check the indentation");
   } else if (has(message, "illegal map value")) {
-    builder.report(mark, "a ':' cannot stand here", "put a text that holds ': ' in quotes");
+    builder.report(mark, "a ':' cannot stand here",
+                   "check the indentation; a text that holds ': ' needs quotes");
   } else if (has(message, "illegal block entry")) {
     builder.report(mark, "a list element '-' cannot stand here");
+  } else if (has(message, "unknown token")) {
+    builder.report(mark, "no value can begin with this character", "put the text in quotes");
   } else if (has(message, "bad file")) {
     builder.report(mark, fmt::format("nested deeper than {} levels", kMaxYamlDepth));
   } else {

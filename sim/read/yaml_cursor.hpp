@@ -119,7 +119,8 @@ class YamlCursor {
   std::optional<FieldValue> field(const FieldInfo& field) const;
 
   /// A map of parameters: every field of the table that is given, checked against it; the others at
-  /// their default. Keys in `also` are left alone, all others are faults.
+  /// their default, which is a fault where the default is out of bounds (a parameter that must be
+  /// given). Keys in `also` are left alone, all others are faults.
   FieldValues fields(std::span<const FieldInfo> table,
                      std::initializer_list<std::string_view> also = {}) const;
 

@@ -213,8 +213,11 @@ FieldValues YamlCursor::fields(std::span<const FieldInfo> table,
   names.insert(names.end(), also.begin(), also.end());
   if (!expect_map(std::span<const std::string>(names))) return values;
   for (const FieldInfo& field : table)
-    if (const auto given = find(field.name))
+    if (const auto given = find(field.name)) {
       if (auto value = given->field(field)) values[field.name] = *value;
+    } else if (!has(field.name) && !values.contains(field.name)) {
+      require(field.name, field.help);
+    }
   return values;
 }
 
