@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/graph/head_of_line.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -20,11 +22,17 @@ std::string task_text(const Task& task, const Program& program) {
   if (task.position >= 0)
     return cell_text(program.ranks[static_cast<std::size_t>(task.rank)],
                      static_cast<std::size_t>(task.position));
+  if (task.kind == OpKind::Gap) return "a pause";
   Op op;
   op.kind = task.kind;
   op.stage = {task.stage};
   op.microbatch = {task.microbatch};
   return op_text(op);
+}
+
+std::string rank_text(const Task& task) {
+  const std::string rank = "rank " + std::to_string(task.rank);
+  return is_transfer(task) ? rank + " to rank " + std::to_string(task.peer) : rank;
 }
 
 /// For each unfinished task one unfinished predecessor, preferring one on another rank.
@@ -52,11 +60,32 @@ std::string circle_text(const TaskGraph& graph, const Program& program,
   std::size_t shown = 0;
   do {
     if (++shown > 24) return text + " …";
-    text += task_text(graph.tasks[task], program) + " (rank " +
-            std::to_string(graph.tasks[task].rank) + ") waits for ";
+    text += task_text(graph.tasks[task], program) + " (" + rank_text(graph.tasks[task]) +
+            ") waits for ";
     task = blocker[task];
   } while (task != first);
   return text + task_text(graph.tasks[first], program);
+}
+
+/// For each rank the first of its messages that stands behind another one that never completes.
+void describe_queues(const TaskGraph& graph, const std::vector<char>& done, Diagnostics& faults) {
+  std::vector<char> rank_reported(static_cast<std::size_t>(graph.ranks), 0);
+  for (std::uint32_t front = 0; front < graph.tasks.size(); ++front) {
+    const Task& first = graph.tasks[front];
+    if (done[front] != 0 || !is_transfer(first)) continue;
+    for (auto [next, end] = boost::adjacent_vertices(front, graph.dependencies); next != end;
+         ++next) {
+      const Task& second = graph.tasks[*next];
+      if (done[*next] != 0 || !is_transfer(second) || faults.size() >= kMaxReported) continue;
+      const std::int32_t rank = shared_rank(first, second);
+      char& reported = rank_reported[static_cast<std::size_t>(rank)];
+      if (reported == 0)
+        faults.push_back(infeasible("deadlock: on rank " + std::to_string(rank) + " " +
+                                    transfer_text(second, rank) + " stands behind " +
+                                    transfer_text(first, rank) + ", which never completes"));
+      reported = 1;
+    }
+  }
 }
 
 }  // namespace
@@ -94,6 +123,7 @@ Diagnostics describe_deadlock(const TaskGraph& graph, const Program& program) {
                                 std::to_string(cause.rank)));
     if (faults.size() == kMaxReported) break;
   }
+  describe_queues(graph, done, faults);
   if (start != kNone)
     faults.push_back(
         infeasible("deadlock: the circle is " + circle_text(graph, program, blocker, start)));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/graph/deadlock.hpp"
+#include "sim/graph/transfers_order.hpp"
 
 namespace pipecast {
 namespace {
@@ -47,19 +48,45 @@ class GraphBuilder {
     graph_.device_of_rank.assign(device_of_rank.begin(), device_of_rank.end());
   }
 
-  Result<TaskGraph> build() {
+  Result<TaskGraph> build(TransferPolicy policy) {
     reserve();
     for (std::int32_t rank = 0; rank < program_.shape.ranks; ++rank) add_computes(rank);
     const auto computes = static_cast<std::uint32_t>(graph_.tasks.size());
     for (std::uint32_t task = 0; task < computes; ++task) add_inputs(task);
     if (!faults_.empty()) return fail(std::move(faults_));
-    graph_.dependencies = sorted_graph();
-    graph_.order = topological_order(graph_);
-    if (graph_.order.size() < graph_.tasks.size()) return fail(describe_deadlock(graph_, program_));
+    finish();
+    if (policy != TransferPolicy::Overlapped && complete()) {
+      if (auto ordered = add_transfer_order(policy); !ordered) return fail(ordered.error());
+      finish();
+    }
+    if (!complete()) return fail(describe_deadlock(graph_, program_));
     return std::move(graph_);
   }
 
  private:
+  void finish() {
+    graph_.dependencies = sorted_graph();
+    graph_.order = topological_order(graph_);
+  }
+
+  bool complete() const { return graph_.order.size() == graph_.tasks.size(); }
+
+  /// The graph without a policy is acyclic by now, so a lowering finds a place for every transfer.
+  Result<void> add_transfer_order(TransferPolicy policy) {
+    if (has_transfers(program_)) {
+      order_transfers(program_, policy, graph_.tasks, edges_);
+    } else {
+      const auto lowered = policy == TransferPolicy::Blocking
+                               ? lower_batched(program_)
+                               : lower_pytorch_send_receive(program_);
+      if (!lowered) return fail(lowered.error());
+      order_transfers(*lowered, policy, graph_.tasks, edges_);
+    }
+    std::sort(edges_.begin(), edges_.end());
+    edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+    return {};
+  }
+
   void reserve() {
     std::size_t ops = 0;
     for (const auto& list : program_.ranks) ops += list.size();
@@ -188,7 +215,6 @@ class GraphBuilder {
     for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
     std::vector<Edge> sorted(edges_.size());
     for (const Edge& edge : edges_) sorted[begin[edge.first]++] = edge;
-    edges_ = {};
     return {boost::edges_are_sorted, sorted.begin(), sorted.end(),
             static_cast<std::uint32_t>(graph_.tasks.size()),
             static_cast<std::uint32_t>(sorted.size())};
@@ -223,12 +249,14 @@ Result<TaskGraph> build_task_graph(const Program& program, const Workload& workl
                                    const Platform& platform,
                                    std::span<const DeviceId> device_of_rank,
                                    TransferPolicy policy) {
-  (void)policy;
   if (Diagnostics faults = check(workload, program); !faults.empty())
     return fail(std::move(faults));
   if (Diagnostics faults = check_devices(program, platform, device_of_rank); !faults.empty())
     return fail(std::move(faults));
-  return GraphBuilder(program, workload, platform, device_of_rank).build();
+  if (has_transfers(program))
+    if (Diagnostics faults = check_transfers(program); !faults.empty())
+      return fail(std::move(faults));
+  return GraphBuilder(program, workload, platform, device_of_rank).build(policy);
 }
 
 }  // namespace pipecast
