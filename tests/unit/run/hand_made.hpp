@@ -6,7 +6,7 @@
 #include "sim/graph/deadlock.hpp"
 #include "sim/graph/task_graph.hpp"
 
-namespace pipecast::test {
+namespace pipecast::testing {
 
 /// A task graph written down vertex by vertex, without a program behind it.
 struct HandMade {
@@ -76,4 +76,4 @@ inline Platform cards(int devices, Seconds latency, BytesPerSecond bandwidth, Sh
   return platform;
 }
 
-}  // namespace pipecast::test
+}  // namespace pipecast::testing

@@ -7,8 +7,8 @@
 namespace pipecast {
 namespace {
 
-using test::cards;
-using test::HandMade;
+using testing::cards;
+using testing::HandMade;
 
 TEST(LongestPath, StartsATaskWhenItsLastPredecessorEnds) {
   HandMade made{cards(1, {}, {1e9}, Sharing::Shared), {}, {}};

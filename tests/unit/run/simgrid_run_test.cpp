@@ -10,8 +10,8 @@
 namespace pipecast {
 namespace {
 
-using test::cards;
-using test::HandMade;
+using testing::cards;
+using testing::HandMade;
 
 constexpr double kRelative = 1e-12;
 
