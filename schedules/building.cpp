@@ -12,6 +12,16 @@ Program empty_program(const Shape& shape, Placement placement) {
   return program;
 }
 
+std::vector<Op> in_slot_order(std::vector<SlottedOp> slots) {
+  std::stable_sort(slots.begin(), slots.end(), [](const SlottedOp& left, const SlottedOp& right) {
+    return left.slot < right.slot;
+  });
+  std::vector<Op> ops;
+  ops.reserve(slots.size());
+  for (const SlottedOp& slotted : slots) ops.push_back(slotted.op);
+  return ops;
+}
+
 Diagnostics require_one_chunk(std::string_view schedule, const Shape& shape) {
   if (shape.chunks == 1) return {};
   return {infeasible(

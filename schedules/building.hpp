@@ -1,8 +1,10 @@
 #pragma once
 #include <algorithm>
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schedules/schedule.hpp"
 
@@ -26,6 +28,22 @@ inline Op backward_input(int stage, int microbatch) {
 inline Op backward_weight(int stage, int microbatch) {
   return make_op(OpKind::BackwardWeight, stage, microbatch);
 }
+
+/// A forward and a backward issued as one cell.
+inline void append_overlapped(std::vector<Op>& ops, Op first, const Op& second) {
+  first.joined = true;
+  ops.push_back(first);
+  ops.push_back(second);
+}
+
+/// An operation and the time slot a construction gave it.
+struct SlottedOp {
+  std::int64_t slot;
+  Op op;
+};
+
+/// The operations by slot; operations of one slot keep their order. O(n log n).
+std::vector<Op> in_slot_order(std::vector<SlottedOp> slots);
 
 /// A program with an empty list per rank.
 Program empty_program(const Shape& shape, Placement placement);

@@ -6,8 +6,20 @@ namespace pipecast {
 
 ScheduleInfo gpipe();
 ScheduleInfo one_f_one_b();
+ScheduleInfo eager_1f1b();
 ScheduleInfo interleaved_1f1b();
+ScheduleInfo combined_1f1b();
+ScheduleInfo group_interleaved();
+ScheduleInfo looped_bfs();
 ScheduleInfo zb_h1();
 ScheduleInfo zb_h2();
+ScheduleInfo interleaved_zb();
+ScheduleInfo zbv();
+ScheduleInfo dualpipe();
+ScheduleInfo dualpipe_v();
+ScheduleInfo chimera();
+ScheduleInfo hanayo();
+ScheduleInfo forward_only();
+ScheduleInfo forward_only_interleaved();
 
 }  // namespace pipecast

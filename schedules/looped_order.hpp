@@ -1,5 +1,7 @@
 #pragma once
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include "schedules/building.hpp"
 
@@ -39,13 +41,18 @@ struct LoopedOrder {
   }
 };
 
-/// Microbatches per round of PyTorch's interleaved classes: m div max(1, m div P). It is P when P
+/// The parameter `group` of the schedules that Megatron-Core runs with
+/// microbatch_group_size_per_vp_stage. 0 takes PyTorch's m div max(1, m div P), which is P when P
 /// divides m.
-inline int round_size(const Shape& shape) {
-  return shape.microbatches / std::max(1, shape.microbatches / shape.ranks);
-}
+std::vector<FieldInfo> group_fields();
+LoopedOrder grouped_order(const ScheduleRequest& request);
 
-/// PyTorch's constraint m mod max(1, m div P) = 0, with the nearest m that satisfy it.
+/// Without a group PyTorch's constraint, m mod max(1, m div P) = 0; with one Megatron's,
+/// P ≤ group ≤ m and a last group that is whole or at least P long.
+Diagnostics check_groups(std::string_view schedule, const ScheduleRequest& request);
+
+/// PyTorch's constraint and order alone, for its classes that take no group.
 Diagnostics require_whole_rounds(std::string_view schedule, const Shape& shape);
+LoopedOrder rounds_order(const Shape& shape);
 
 }  // namespace pipecast

@@ -21,6 +21,8 @@ struct Family {
   Texts params;
 };
 
+void PrintTo(const Family& family, std::ostream* out) { *out << family.file; }
+
 std::vector<Family> families() {
   std::vector<Family> result = {
       {"pytorch_gpipe", "gpipe", {}},
@@ -32,10 +34,30 @@ std::vector<Family> families() {
       {"megatron_interleaved", "interleaved-1f1b", {}},
       {"zero-bubble_vpp", "interleaved-1f1b", {}},
       {"elf_zbh1", "zb-h1", {}},
+      {"megatron_combined1f1b", "combined-1f1b", {}},
+      {"pytorch_loopedbfs", "looped-bfs", {}},
+      {"pytorch_interleavedzb", "interleaved-zb", {}},
+      {"pytorch_zbv", "zbv", {}},
+      {"dualpipe_dualpipe", "dualpipe", {}},
+      {"dualpipe_dualpipev", "dualpipe-v", {}},
+      {"pytorch_dualpipev", "dualpipe-v", {}},
+      {"chimera_chimera-n1", "chimera", {{"pairs", "1"}}},
+      {"chimera_chimera-n2", "chimera", {{"pairs", "2"}}},
+      {"chimera_chimera-n4", "chimera", {{"pairs", "4"}}},
+      {"elf_hanayo-w1", "hanayo", {{"waves", "1"}}},
+      {"elf_hanayo-w2", "hanayo", {{"waves", "2"}}},
+      {"elf_hanayo-w4", "hanayo", {{"waves", "4"}}},
+      {"megatron_forward-only", "forward-only", {}},
+      {"deepspeed_inference", "forward-only", {}},
+      {"megatron_interleaved-forward-only", "forward-only-interleaved", {}},
   };
   for (const char* group : {"2", "3", "4", "5", "6", "8", "9", "12", "16"})
     result.push_back({fmt::format("megatron_interleaved-group{}", group),
                       "interleaved-1f1b",
+                      {{"group", group}}});
+  for (const char* group : {"1", "2", "4", "8", "16"})
+    result.push_back({fmt::format("zero-bubble_group-interleaved-g{}", group),
+                      "group-interleaved",
                       {{"group", group}}});
   return result;
 }

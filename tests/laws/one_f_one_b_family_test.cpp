@@ -1,30 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "tests/support/golden_orders.hpp"
-#include "tests/support/simulated.hpp"
+#include "tests/support/theorems.hpp"
 
 /// Closed forms of gpipe, 1f1b, interleaved-1f1b and the hand-made zero-bubble schedules: P ranks,
 /// m microbatches, v chunks per rank, F, I, W seconds of a stage, B = I + W, free transfers.
 namespace pipecast::testing {
 namespace {
 
-constexpr StageCost kCosts[] = {
-    {{1}, {1}, {1}}, {{2}, {3}, {1}}, {{3}, {2}, {4}}, {{1}, {2}, {0}}, {{5}, {1}, {0.5}}};
-
-double pass_s(const StageCost& cost) {
-  return (cost.forward + cost.backward_input + cost.backward_weight).value;
-}
-
-Program made(std::string_view name, const Shape& shape, const Texts& params = {}) {
-  const auto program = scheduled(name, shape, params);
-  EXPECT_TRUE(program) << render(program.error());
-  return *program;
-}
-
-std::string text(const Shape& shape) {
-  return "P=" + std::to_string(shape.ranks) + " v=" + std::to_string(shape.chunks) +
-         " m=" + std::to_string(shape.microbatches);
-}
+constexpr StageCost kCosts[] = {kUnit, kSlowGradient, kSlowWeight, kNoWeight, {{5}, {1}, {0.5}}};
 
 TEST(GpipeTheorem, MakespanIsAllPassesPlusRanksMinusOne) {
   for (int ranks = 1; ranks <= 6; ++ranks)
@@ -52,6 +35,31 @@ TEST(OneFOneBTheorem, BubbleOfGpipeWithAtMostRanksMinusRankAlive) {
         for (int rank = 0; rank < ranks; ++rank)
           EXPECT_EQ(peaks[static_cast<std::size_t>(rank)], std::min(ranks - rank, microbatches));
       }
+}
+
+/// In steady state a rank may have (1 + ahead)·d + 1 microbatches alive for d later ranks, so a
+/// round trip of d(F + B + 2c) does not stall it when 2c ≤ ahead·(F + B): only fill and drain pay
+/// for the delay c. Plain 1F1B pays for it all along.
+TEST(EagerOneFOneBTheorem, HidesTheDelayOfMessages) {
+  for (int ranks = 1; ranks <= 6; ++ranks)
+    for (int ahead = 1; ahead <= 3; ++ahead)
+      for (int microbatches = 1; microbatches <= 30; microbatches += 7)
+        for (const StageCost& cost : kCosts)
+          for (const double share : {0.0, 0.25, 0.5, 1.0}) {
+            const Shape shape{ranks, 1, microbatches};
+            const double delay = share * ahead * pass_s(cost) / 2;
+            const Program program = made("eager-1f1b", shape, {{"ahead", std::to_string(ahead)}});
+            EXPECT_DOUBLE_EQ(simulated(program, cost, {delay})->makespan_s,
+                             (microbatches + ranks - 1) * pass_s(cost) + 2 * (ranks - 1) * delay)
+                << text(shape) << " ahead " << ahead << " delay " << delay;
+            for (int rank = 0; rank < ranks; ++rank)
+              EXPECT_EQ(peak_of(program, rank),
+                        std::min(microbatches, (1 + ahead) * (ranks - 1 - rank) + 1));
+          }
+  const Shape shape{6, 1, 30};
+  EXPECT_GT(simulated(made("1f1b", shape), kUnit, {1.5})->makespan_s,
+            simulated(made("eager-1f1b", shape), kUnit, {1.5})->makespan_s);
+  EXPECT_EQ(made("eager-1f1b", shape, {{"ahead", "0"}}), made("1f1b", shape));
 }
 
 /// extra = (P−1)(F+B) in chunk costs for m ≥ P, so (P−1)/(v·m) of the ideal; peak per rank

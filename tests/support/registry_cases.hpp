@@ -18,6 +18,16 @@ struct RegistryCase {
 inline std::vector<std::pair<std::string, Texts>> parameter_variants() {
   return {
       {"interleaved-1f1b", {{"group", "4"}}},
+      {"combined-1f1b", {{"group", "5"}}},
+      {"group-interleaved", {{"group", "1"}}},
+      {"group-interleaved", {{"group", "2"}}},
+      {"group-interleaved", {{"group", "3"}}},
+      {"group-interleaved", {{"group", "5"}}},
+      {"chimera", {{"pairs", "2"}}},
+      {"chimera", {{"pairs", "3"}}},
+      {"hanayo", {{"waves", "2"}}},
+      {"eager-1f1b", {{"ahead", "0"}}},
+      {"eager-1f1b", {{"ahead", "3"}}},
   };
 }
 

@@ -26,7 +26,8 @@ std::string complaint(std::string_view name, const Shape& shape, const Texts& pa
 }
 
 TEST(Constraints, OneChunkSchedulesSaySo) {
-  for (const char* name : {"gpipe", "1f1b", "zb-h1", "zb-h2"}) {
+  for (const char* name :
+       {"gpipe", "1f1b", "eager-1f1b", "zb-h1", "zb-h2", "dualpipe", "chimera", "forward-only"}) {
     const std::string text = complaint(name, {4, 2, 8});
     EXPECT_NE(text.find("places one chunk on a rank, chunks is 2"), std::string::npos) << text;
     EXPECT_NE(text.find("set chunks to 1"), std::string::npos) << text;
@@ -54,6 +55,48 @@ TEST(Constraints, InterleavedNamesTheNearestGroups) {
   EXPECT_EQ(complaint("interleaved-1f1b", {4, 2, 3}, {{"group", "3"}}),
             "interleaved-1f1b with a group needs at least one microbatch per rank, there are 3 "
             "microbatches for 4 ranks | set microbatches to 4 or more, or leave group out\n");
+}
+
+TEST(Constraints, VSchedulesNeedTwoChunks) {
+  for (const char* name : {"zbv", "dualpipe-v"})
+    EXPECT_EQ(
+        complaint(name, {2, 3, 8}),
+        std::string(name) + " places 2 chunks on a rank (a V), chunks is 3 | set chunks to 2\n");
+}
+
+TEST(Constraints, GroupInterleavedBoundsTheGroup) {
+  EXPECT_EQ(complaint("group-interleaved", {4, 2, 8}, {{"group", "5"}}),
+            "group-interleaved: group is 5, allowed is 1 to the number of ranks, 4 | set group to "
+            "4\n");
+}
+
+TEST(Constraints, DualPipeNamesEveryViolation) {
+  EXPECT_EQ(complaint("dualpipe", {3, 1, 5}),
+            "dualpipe folds an even number of ranks, there are 3 | set ranks to 2 or 4\n"
+            "dualpipe needs an even number of microbatches (half go each way), at least two per "
+            "rank; there are 5 for 3 ranks | set microbatches to 6 or more\n");
+  EXPECT_EQ(complaint("dualpipe", {4, 1, 9}),
+            "dualpipe needs an even number of microbatches (half go each way), at least two per "
+            "rank; there are 9 for 4 ranks | set microbatches to 8 or 10\n");
+  EXPECT_EQ(complaint("dualpipe-v", {4, 2, 7}),
+            "dualpipe-v needs two microbatches per rank, there are 7 for 4 ranks | set "
+            "microbatches to 8 or more\n");
+}
+
+TEST(Constraints, ChimeraNamesTheNearestPairs) {
+  EXPECT_EQ(complaint("chimera", {12, 1, 12}, {{"pairs", "4"}}),
+            "chimera: 4 pairs do not divide half of the 12 ranks | set pairs to 3 or 6\n");
+  EXPECT_EQ(complaint("chimera", {5, 1, 10}),
+            "chimera needs an even number of ranks, there are 5 | set ranks to 4 or 6\n");
+}
+
+TEST(Constraints, HanayoTiesWavesToChunks) {
+  EXPECT_EQ(complaint("hanayo", {4, 2, 8}, {{"waves", "2"}}),
+            "hanayo places 4 chunks on a rank (two per wave, waves is 2), chunks is 2 | set chunks "
+            "to 4\n");
+  EXPECT_EQ(complaint("hanayo", {4, 3, 8}),
+            "hanayo needs two chunks per wave, chunks is 3 | set chunks to 2 or 4\n");
+  EXPECT_EQ(complaint("hanayo", {4, 4, 8}), "");
 }
 
 }  // namespace
