@@ -7,18 +7,12 @@
 namespace pipecast {
 namespace {
 
-FieldValues default_params(const ScheduleInfo& schedule) {
-  FieldValues values;
-  for (const FieldInfo& field : schedule.fields)
-    if (const auto value = parse_field(field, field.default_text)) values[field.name] = *value;
-  return values;
-}
-
 /// The limit goes to every schedule that takes one, in bytes.
 FieldValues params_for(const ScheduleInfo& schedule, const Scenario& scenario,
                        const CompareOptions& options) {
-  FieldValues values =
-      schedule.name == scenario.schedule.name ? scenario.schedule.params : default_params(schedule);
+  FieldValues values = schedule.name == scenario.schedule.name
+                           ? scenario.schedule.params
+                           : parse_fields(schedule.fields, {}).value_or(FieldValues{});
   const auto limit = values.find("memory_limit_bytes");
   if (limit != values.end() && options.activation_limit)
     limit->second = options.activation_limit->value;

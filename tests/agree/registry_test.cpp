@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string_view>
+
 #include "tests/agree/agreement.hpp"
 #include "tests/support/random_program.hpp"
 #include "tests/support/registry_cases.hpp"
@@ -39,13 +42,18 @@ void add_case(Batches& batches, const RegistryCase& registered, const Shape& sha
 
 void run_registry(Sharing sharing, Verdict verdict) {
   const std::vector<ScheduleInfo> schedules = builtin_schedules();
+  // Some parameter values ask for shapes beyond the grid; every schedule has one that does not.
+  std::map<std::string_view, std::size_t> compared;
   for (const RegistryCase& registered : testing::registry_cases(schedules)) {
     Batches batches(verdict, 64);
     for (const Shape& shape : testing::accepted_shapes(registered, kLargest))
       add_case(batches, registered, shape, sharing);
     batches.flush();
-    EXPECT_GT(batches.compared_tasks(), 0U) << registered.label << " accepts no small shape";
+    compared[registered.schedule->name] += batches.compared_tasks();
   }
+  EXPECT_EQ(compared.size(), schedules.size());
+  for (const auto& [name, tasks] : compared)
+    EXPECT_GT(tasks, 0U) << name << " accepts no small shape";
 }
 
 TEST(Agree, EveryScheduleInEverySmallShapeOnFatPipes) {

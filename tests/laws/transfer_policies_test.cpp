@@ -49,8 +49,9 @@ TEST(TransferPolicyLaws, NoScheduleGetsFasterUnderAStricterPolicy) {
         for (const int microbatches : {1, 4, 8}) {
           const Shape shape{ranks, chunks, microbatches};
           const Workload workload = uniform_workload(shape, {{1.0}, {1.0}, {1.0}});
-          const auto program =
-              make_program(schedule, {shape, default_values(schedule.fields), workload});
+          const auto program = make_program(
+              schedule,
+              {shape, parse_fields(schedule.fields, {}).value_or(FieldValues{}), workload});
           if (!program) continue;  // the schedule refuses this shape
           SCOPED_TRACE(std::string(schedule.name) + " P=" + std::to_string(ranks) +
                        " v=" + std::to_string(chunks) + " m=" + std::to_string(microbatches));

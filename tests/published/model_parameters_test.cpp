@@ -46,11 +46,13 @@ TEST(ModelParameters, AgreeWithThePublishedCounts) {
     const TransformerModel model = model_of(row);
     EXPECT_TRUE(check(model).empty()) << model.name;
     EXPECT_EQ(total_parameters(model), row.number("total")) << model.name;
-    if (row.text("active") != "-")
+    if (row.text("active") != "-") {
       EXPECT_EQ(active_parameters(model), row.number("active")) << model.name;
+    }
     // Published totals are rounded, some to two digits.
-    if (row.text("published") != "-")
+    if (row.text("published") != "-") {
       EXPECT_NEAR(total_parameters(model) / row.number("published"), 1.0, 0.01) << model.name;
+    }
   }
 }
 

@@ -93,14 +93,14 @@ TEST_P(ZeroBubblePaper, InterleavedWithEveryDependency) {
               std::llround(GetParam().number("cost_interleaved_us")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Tables5And8, ZeroBubblePaper, testing::ValuesIn(rows()),
-                         [](const auto& info) {
-                           std::string name = info.param.text("model") + "_m" +
-                                              info.param.text("microbatches") + "_t" +
-                                              info.param.text("table");
-                           std::replace(name.begin(), name.end(), '.', '_');
-                           return name;
-                         });
+std::string row_name(const testing::TestParamInfo<test::CsvRow>& row) {
+  std::string name = row.param.text("model") + "_m" + row.param.text("microbatches") + "_t" +
+                     row.param.text("table");
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables5And8, ZeroBubblePaper, testing::ValuesIn(rows()), row_name);
 
 }  // namespace
 }  // namespace pipecast

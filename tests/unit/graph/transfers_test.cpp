@@ -128,8 +128,7 @@ TEST(Transfers, SaysWhichReceiveBlocksWhichSend) {
   EXPECT_EQ(op_text(found[0].blocked), "0SEND_F1");
   EXPECT_EQ(op_text(found[0].blocking), "0RECV_B0");
   EXPECT_EQ(found[0].seconds, 2);  // ready at 2, gradient 0 comes at 4
-  EXPECT_EQ(head_of_line_warnings(found).back(),
-            "rank 0: 0RECV_B0 kept 0SEND_F1 waiting for 2 s");
+  EXPECT_EQ(head_of_line_warnings(found).back(), "rank 0: 0RECV_B0 kept 0SEND_F1 waiting for 2 s");
   EXPECT_TRUE(head_of_line(*graph, Timeline{std::vector<Interval>(graph->tasks.size())}).empty());
 }
 
