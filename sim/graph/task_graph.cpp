@@ -78,7 +78,7 @@ class GraphBuilder {
     } else {
       const auto lowered = policy == TransferPolicy::Blocking
                                ? lower_batched(program_)
-                               : lower_pytorch_send_receive(program_);
+                               : lower_pytorch(program_, PytorchVersion::Main);
       if (!lowered) return fail(lowered.error());
       order_transfers(*lowered, policy, graph_.tasks, edges_);
     }

@@ -83,6 +83,17 @@ std::vector<OrderMismatch> order_mismatches(const Program& program);
 /// rounds). Error: the compute order itself can never finish.
 Result<Program> lower_pytorch_send_receive(const Program& program);
 
+enum class PytorchVersion : std::uint8_t {
+  Main,  ///< 00722e64
+  V2_8,  ///< no REDUCE_GRAD; stages that are gathered at the end stay so
+};
+
+/// PyTorch's whole lowering of a compute-only schedule: unshard three stages ahead and reshard what
+/// is not needed, reduce gradients after a stage's last backward, then sends and receives. Cells
+/// that do nothing take a turn, so receives stand elsewhere than `lower_pytorch_send_receive` puts
+/// them. O(operations + ranks · rounds). Error: the compute order itself can never finish.
+Result<Program> lower_pytorch(const Program& program, PytorchVersion version);
+
 /// Blocking batches for any schedule, in the manner of Megatron's: at most one batch between two
 /// cells of a rank, posted and waited there. Receives stand just before their consumers; where that
 /// would deadlock or mismatch, every transfer stands instead at the moment its producer ends in an

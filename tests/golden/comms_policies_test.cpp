@@ -6,7 +6,7 @@
 #include "sim/graph/head_of_line.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/run/longest_path.hpp"
-#include "tests/golden/comms_support.hpp"
+#include "tests/support/golden_comms.hpp"
 
 /// The policies against the reference's own rendezvous model (transfers take no time).
 namespace pipecast {
@@ -62,7 +62,7 @@ Golden find(const std::string& family, const std::string& name) {
 
 TEST(CommsPolicies, ReceivesPostedEarlyBlockSendsOfTheInterleavedSchedule) {
   const Program lowered =
-      comms::parse_program(find("pytorch", "interleaved1f1b-sendrecv_p8_v2_m16"));
+      comms::parse_program(find("pytorch", "interleaved1f1b-comms_p8_v2_m16"));
   const Program bare = without_communication(lowered);
   EXPECT_EQ(makespan_of(bare, TransferPolicy::Overlapped), 117);
   EXPECT_EQ(makespan_of(bare, TransferPolicy::Fifo), 172);

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 
@@ -9,6 +8,8 @@
 #include "sim/graph/task_graph.hpp"
 #include "sim/graph/transfers_key.hpp"
 #include "sim/run/longest_path.hpp"
+#include "tests/support/law.hpp"
+#include "tests/support/registry_cases.hpp"
 
 /// What holds for every transfer policy, whatever the schedule.
 namespace pipecast {
@@ -18,11 +19,10 @@ constexpr TransferPolicy kStricter[] = {TransferPolicy::Fifo, TransferPolicy::Bl
                                         TransferPolicy::Posted};
 
 Result<TaskGraph> graph_of(const Program& program, TransferPolicy policy, Seconds delay) {
-  const Workload workload = uniform_workload(program.shape, {{2.0}, {3.0}, {1.0}});
-  std::vector<DeviceId> devices;
-  for (int rank = 0; rank < program.shape.ranks; ++rank) devices.push_back({rank});
+  const Shape stages{program.placement.stages, 1, program.shape.microbatches};
+  const Workload workload = uniform_workload(stages, {{2.0}, {3.0}, {1.0}});
   return build_task_graph(program, workload, constant_delay_platform(program.shape.ranks, delay),
-                          devices, policy);
+                          testing::devices_in_order(program.shape.ranks), policy);
 }
 
 double makespan_of(const TaskGraph& graph) { return makespan(longest_path(graph)).value; }
@@ -42,24 +42,16 @@ void expect_never_earlier(const Program& program, Seconds delay) {
 }
 
 TEST(TransferPolicyLaws, NoScheduleGetsFasterUnderAStricterPolicy) {
-  for (const ScheduleInfo& schedule : builtin_schedules()) {
-    int made = 0;
-    for (const int ranks : {1, 2, 4})
-      for (const int chunks : {1, 2})
-        for (const int microbatches : {1, 4, 8}) {
-          const Shape shape{ranks, chunks, microbatches};
-          const Workload workload = uniform_workload(shape, {{1.0}, {1.0}, {1.0}});
-          const auto program = make_program(
-              schedule,
-              {shape, parse_fields(schedule.fields, {}).value_or(FieldValues{}), workload});
-          if (!program) continue;  // the schedule refuses this shape
-          SCOPED_TRACE(std::string(schedule.name) + " P=" + std::to_string(ranks) +
-                       " v=" + std::to_string(chunks) + " m=" + std::to_string(microbatches));
-          for (const double delay : {0.0, 0.5}) expect_never_earlier(*program, {delay});
-          ++made;
-        }
-    EXPECT_GT(made, 0) << schedule.name;
-  }
+  const std::vector<ScheduleInfo> schedules = builtin_schedules();
+  for (const testing::RegistryCase& registered : testing::registry_cases(schedules))
+    for (const Shape& shape : testing::accepted_shapes(registered, {4, 2, 6})) {
+      SCOPED_TRACE(registered.label + " P=" + std::to_string(shape.ranks) + " v=" +
+                   std::to_string(shape.chunks) + " m=" + std::to_string(shape.microbatches));
+      const Workload workload = uniform_workload(shape, {{1.0}, {1.0}, {1.0}});
+      const auto program = make_program(*registered.schedule, {shape, registered.params, workload});
+      ASSERT_TRUE(program) << render(program.error());
+      for (const double delay : {0.0, 0.5}) expect_never_earlier(*program, {delay});
+    }
 }
 
 /// Any placement, any order that can finish: ready operations are taken at random.
@@ -95,49 +87,55 @@ Program random_program() {
   return program;
 }
 
-RC_GTEST_PROP(TransferPolicyLaws, NoRandomProgramDeadlocksOrGetsFaster, ()) {
-  const Program program = random_program();
-  RC_ASSERT(check(program).empty());
-  expect_never_earlier(program, {*rc::gen::element(0.0, 0.25, 3.0)});
-  RC_ASSERT(!testing::Test::HasFailure());
+TEST(TransferPolicyLaws, NoRandomProgramDeadlocksOrGetsFaster) {
+  testing::expect_law("No random program deadlocks or gets faster", [] {
+    const Program program = random_program();
+    RC_ASSERT(check(program).empty());
+    expect_never_earlier(program, {*rc::gen::element(0.0, 0.25, 3.0)});
+    RC_ASSERT(!::testing::Test::HasFailure());
+  });
 }
 
-RC_GTEST_PROP(TransferPolicyLaws, LoweredListsAreCompleteAndMatchPerPair, ()) {
-  const Program program = random_program();
-  for (const auto lower : {lower_pytorch_send_receive, lower_batched}) {
-    const auto lowered = lower(program);
-    RC_ASSERT(lowered.has_value());
-    RC_ASSERT(check_transfers(*lowered).empty());
-    RC_ASSERT(order_mismatches(*lowered).empty());
-    RC_ASSERT(without_communication(*lowered) == program);
-  }
+TEST(TransferPolicyLaws, LoweredListsAreCompleteAndMatchPerPair) {
+  testing::expect_law("Lowered lists are complete and match per pair", [] {
+    const Program program = random_program();
+    for (const auto lower : {lower_pytorch_send_receive, lower_batched}) {
+      const auto lowered = lower(program);
+      RC_ASSERT(lowered.has_value());
+      RC_ASSERT(check_transfers(*lowered).empty());
+      RC_ASSERT(order_mismatches(*lowered).empty());
+      RC_ASSERT(without_communication(*lowered) == program);
+    }
+  });
 }
 
 /// Receives moved to any earlier place: the graph is acyclic, or the deadlock is named.
-RC_GTEST_PROP(TransferPolicyLaws, AnyOrderOfReceivesRunsOrItsDeadlockIsNamed, ()) {
-  const Program program = random_program();
-  auto lowered = lower_pytorch_send_receive(program);
-  RC_ASSERT(lowered.has_value());
-  for (std::vector<Op>& ops : lowered->ranks)
-    for (std::size_t at = 1; at < ops.size(); ++at)
-      if (is_receive(ops[at].kind)) {
-        const auto to = *rc::gen::inRange<std::size_t>(0, at + 1);
-        std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(to),
-                    ops.begin() + static_cast<std::ptrdiff_t>(at),
-                    ops.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+TEST(TransferPolicyLaws, AnyOrderOfReceivesRunsOrItsDeadlockIsNamed) {
+  testing::expect_law("Any order of receives runs or its deadlock is named", [] {
+    const Program program = random_program();
+    auto lowered = lower_pytorch_send_receive(program);
+    RC_ASSERT(lowered.has_value());
+    for (std::vector<Op>& ops : lowered->ranks)
+      for (std::size_t at = 1; at < ops.size(); ++at)
+        if (is_receive(ops[at].kind)) {
+          const auto to = *rc::gen::inRange<std::size_t>(0, at + 1);
+          std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(to),
+                      ops.begin() + static_cast<std::ptrdiff_t>(at),
+                      ops.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+        }
+    const auto free = graph_of(program, TransferPolicy::Overlapped, {});
+    RC_ASSERT(free.has_value());
+    for (const TransferPolicy policy : kStricter) {
+      const auto graph = graph_of(*lowered, policy, {});
+      RC_TAG(graph.has_value());
+      if (graph) {
+        RC_ASSERT(makespan_of(*graph) >= makespan_of(*free));
+      } else {
+        RC_ASSERT(graph.error().front().message.rfind("deadlock: ", 0) == 0);
+        RC_ASSERT(graph.error().back().message.rfind("deadlock: the circle is ", 0) == 0);
       }
-  const auto free = graph_of(program, TransferPolicy::Overlapped, {});
-  RC_ASSERT(free.has_value());
-  for (const TransferPolicy policy : kStricter) {
-    const auto graph = graph_of(*lowered, policy, {});
-    RC_TAG(graph.has_value());
-    if (graph) {
-      RC_ASSERT(makespan_of(*graph) >= makespan_of(*free));
-    } else {
-      RC_ASSERT(graph.error().front().message.rfind("deadlock: ", 0) == 0);
-      RC_ASSERT(graph.error().back().message.rfind("deadlock: the circle is ", 0) == 0);
     }
-  }
+  });
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "sim/graph/transfers_key.hpp"
 #include "sim/model/program.hpp"
 
-/// Reads tests/golden/data/comms_*.txt: lowered lists of public frameworks in a short notation that
+/// Reads tests/golden/data/comms/*.txt: lowered lists of public frameworks in a short notation that
 /// the head of each file explains.
 namespace pipecast::comms {
 
@@ -32,7 +32,7 @@ inline int number_after(const std::string& name, const std::string& mark) {
 }
 
 inline std::vector<Golden> read_goldens(const std::string& family) {
-  std::ifstream in(std::string(PIPECAST_TEST_DIR) + "/golden/data/comms_" + family + ".txt");
+  std::ifstream in(std::string(PIPECAST_TEST_DIR) + "/golden/data/comms/" + family + ".txt");
   std::vector<Golden> goldens;
   for (std::string line; std::getline(in, line);) {
     if (!line.empty() && line[0] == '#') continue;
