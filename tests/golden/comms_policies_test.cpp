@@ -61,8 +61,7 @@ Golden find(const std::string& family, const std::string& name) {
 }
 
 TEST(CommsPolicies, ReceivesPostedEarlyBlockSendsOfTheInterleavedSchedule) {
-  const Program lowered =
-      comms::parse_program(find("pytorch", "interleaved1f1b-comms_p8_v2_m16"));
+  const Program lowered = comms::parse_program(find("pytorch", "interleaved1f1b-comms_p8_v2_m16"));
   const Program bare = without_communication(lowered);
   EXPECT_EQ(makespan_of(bare, TransferPolicy::Overlapped), 117);
   EXPECT_EQ(makespan_of(bare, TransferPolicy::Fifo), 172);
