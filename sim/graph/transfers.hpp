@@ -94,6 +94,21 @@ enum class PytorchVersion : std::uint8_t {
 /// them. O(operations + ranks · rounds). Error: the compute order itself can never finish.
 Result<Program> lower_pytorch(const Program& program, PytorchVersion version);
 
+/// The steps of PyTorch's ScheduleGPipe and Schedule1F1B with their batches of sends and receives.
+/// Error: another compute order. O(operations).
+Result<Program> lower_pytorch_class_loop(const Program& program);
+
+/// Which of Megatron-Core's communication modes; all issue the same compute order.
+enum class MegatronMode : std::uint8_t {
+  Sync,          ///< `overlap_p2p_comm` off: one blocking batch after each pass
+  Overlap,       ///< on: posted in the steady state, blocking in warm-up and cool-down
+  OverlapFlush,  ///< `overlap_p2p_comm_warmup_flush`: posted throughout
+};
+
+/// Megatron-Core's loops over 1F1B, interleaved 1F1B, combined 1F1B (Overlap, OverlapFlush) and
+/// forward passes only. Error: another compute order, or a mode Megatron refuses. O(operations).
+Result<Program> lower_megatron(const Program& program, MegatronMode mode);
+
 /// Blocking batches for any schedule, in the manner of Megatron's: at most one batch between two
 /// cells of a rank, posted and waited there. Receives stand just before their consumers; where that
 /// would deadlock or mismatch, every transfer stands instead at the moment its producer ends in an
