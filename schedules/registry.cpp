@@ -9,23 +9,16 @@ namespace pipecast {
 
 std::vector<ScheduleInfo> builtin_schedules() {
   return {
-      gpipe(),
-      one_f_one_b(),
-      eager_1f1b(),
-      interleaved_1f1b(),
-      combined_1f1b(),
-      group_interleaved(),
-      looped_bfs(),
-      zb_h1(),
-      zb_h2(),
-      interleaved_zb(),
-      zbv(),
-      dualpipe(),
-      dualpipe_v(),
-      chimera(),
-      hanayo(),
-      forward_only(),
-      forward_only_interleaved(),
+      gpipe(),         one_f_one_b(),
+      eager_1f1b(),    interleaved_1f1b(),
+      combined_1f1b(), group_interleaved(),
+      looped_bfs(),    zb_h1(),
+      zb_h2(),         interleaved_zb(),
+      zbv(),           v_half(),
+      v_min(),         v_1f1b(),
+      dualpipe(),      dualpipe_v(),
+      chimera(),       hanayo(),
+      forward_only(),  forward_only_interleaved(),
   };
 }
 

@@ -58,7 +58,7 @@ TEST(Constraints, InterleavedNamesTheNearestGroups) {
 }
 
 TEST(Constraints, VSchedulesNeedTwoChunks) {
-  for (const char* name : {"zbv", "dualpipe-v"})
+  for (const char* name : {"zbv", "v-half", "v-min", "v-1f1b", "dualpipe-v"})
     EXPECT_EQ(
         complaint(name, {2, 3, 8}),
         std::string(name) + " places 2 chunks on a rank (a V), chunks is 3 | set chunks to 2\n");
