@@ -9,6 +9,8 @@
 #include <map>
 #include <sstream>
 
+#include "sim/read/yaml_tree.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -17,28 +19,6 @@ constexpr std::size_t kMaxScalarBytes = 4 * kMaxYamlBytes;
 
 /// Ends a parse whose fault has been reported; never leaves this file.
 struct Stop {};
-
-struct Extent {
-  std::size_t nodes = 0;
-  std::size_t bytes = 0;
-  std::size_t height = 0;  ///< levels below the node
-};
-
-Extent extent(const YamlNode& node) {
-  Extent total{1, node.text.size(), 0};
-  const auto add = [&](const YamlNode& child) {
-    const Extent inner = extent(child);
-    total.nodes += inner.nodes;
-    total.bytes += inner.bytes;
-    total.height = std::max(total.height, inner.height + 1);
-  };
-  for (const YamlNode& item : node.items) add(item);
-  for (const YamlEntry& entry : node.entries) {
-    total.bytes += entry.key.size();
-    add(entry.value);
-  }
-  return total;
-}
 
 /// Builds YamlNodes from the parser's events: they come one by one, so every bound holds while the
 /// file is read, and aliases, tags and repeated keys are still visible.
@@ -102,7 +82,7 @@ class NodeBuilder : public YAML::EventHandler {
       report(where, "the alias stands inside its own anchor");
       throw Stop{};
     }
-    const Extent size = extent(found->second);
+    const YamlExtent size = extent(found->second);
     if (open_.size() + size.height >= kMaxYamlDepth) too_deep(where);
     count(size, where);
     YamlNode node = found->second;
@@ -137,7 +117,7 @@ class NodeBuilder : public YAML::EventHandler {
     throw Stop{};
   }
 
-  void count(const Extent& more, const YamlMark& mark) {
+  void count(const YamlExtent& more, const YamlMark& mark) {
     nodes_ += more.nodes;
     bytes_ += more.bytes;
     if (nodes_ <= kMaxYamlNodes && bytes_ <= kMaxScalarBytes) return;
@@ -333,44 +313,6 @@ std::optional<YamlNode> parse_into(const YamlSource& source, std::string_view te
   return builder.take_root();
 }
 
-/// Carries the node to where the path points, making maps on the way.
-std::optional<std::string> place(YamlNode& root, std::string_view path, YamlNode value,
-                                 const YamlMark& key_mark) {
-  YamlNode* node = &root;
-  std::string walked;
-  for (;;) {
-    const std::size_t dot = path.find('.');
-    const std::string part(path.substr(0, dot));
-    if (part.empty()) return "the key path has an empty part";
-    if (node->kind == YamlKind::Null) node->kind = YamlKind::Map;
-    if (node->kind == YamlKind::Scalar)
-      return fmt::format("'{}' is a single value, it has no '{}'", shown(walked), shown(part));
-    YamlNode* next = nullptr;
-    if (node->kind == YamlKind::List) {
-      const auto index = parse_integer(part);
-      if (!index || *index < 0 || static_cast<std::size_t>(*index) >= node->items.size())
-        return fmt::format("'{}' is a list of {}; '{}' is not one of its elements", shown(walked),
-                           node->items.size(), shown(part));
-      next = &node->items[static_cast<std::size_t>(*index)];
-    } else {
-      auto entry = std::find_if(node->entries.begin(), node->entries.end(),
-                                [&](const YamlEntry& e) { return e.key == part; });
-      if (entry == node->entries.end())
-        entry = node->entries.insert(entry, YamlEntry{part, key_mark, YamlNode{}});
-      if (dot == std::string_view::npos) entry->mark = key_mark;
-      next = &entry->value;
-    }
-    if (dot == std::string_view::npos) {
-      *next = std::move(value);
-      return std::nullopt;
-    }
-    if (next->kind == YamlKind::Null) next->mark = key_mark;
-    node = next;
-    walked += (walked.empty() ? "" : ".") + part;
-    path.remove_prefix(dot + 1);
-  }
-}
-
 }  // namespace
 
 Result<YamlDocument> parse_yaml(std::string_view text, const std::string& file) {
@@ -415,7 +357,7 @@ Diagnostics override_yaml(YamlDocument& document, const std::string& key_path,
   const auto shift = static_cast<std::int32_t>(key_path.size()) + 1;
   auto node = parse_into(source, value, index, shift, faults);
   if (!node) return faults.take(kOption);
-  if (auto problem = place(document.root, key_path, std::move(*node), key_mark))
+  if (auto problem = place_node(document.root, key_path, std::move(*node), key_mark))
     complain(std::move(*problem), "write key.path=value");
   return faults.take(kOption);
 }
