@@ -18,20 +18,12 @@ void sweep(const Program& program, const Workload& workload, std::span<const Tas
         placement.direction_of.empty() ? 0 : placement.direction_of[op.microbatch.at()];
     return direction * static_cast<std::size_t>(placement.stages) + op.stage.at();
   };
-  for (std::size_t id = 0; id < tasks.size(); ++id) {
-    const Task& task = tasks[id];
-    if (!is_work(task) || task.position < 0) continue;
-    const auto rank = static_cast<std::size_t>(task.rank);
-    const std::span<const Op> cell(
-        program.ranks[rank].data() + static_cast<std::size_t>(task.position), task.cell_ops);
-    const Interval& interval = timeline.intervals[id];
-    for (const Op& op : cell)
-      if (is_forward(op.kind))
-        visit(rank, copy_of(op), interval.start_s, taken_at_start(workload, op));
-    for (const Op& op : cell)
-      if (is_compute(op.kind))
-        visit(rank, copy_of(op), interval.end_s, released_at_end(workload, op, backward));
-  }
+  for (std::size_t id = 0; id < tasks.size(); ++id)
+    visit_memory_changes(program, workload, tasks[id], timeline.intervals[id], backward,
+                         [&](const Op& op, double time_s, const ActivationCount& change) {
+                           visit(static_cast<std::size_t>(tasks[id].rank), copy_of(op), time_s,
+                                 change);
+                         });
 }
 
 void add_static(MemoryUse& use, const Program& program, const Workload& workload) {

@@ -36,6 +36,19 @@ ActivationCount taken_at_start(const Workload& workload, const Op& op);
 /// `released_by_backward_input` at I's end and the rest at W's end. Zero or negative.
 ActivationCount released_at_end(const Workload& workload, const Op& op, Backward backward);
 
+/// Calls visit(op, time_s, change) for what a compute task takes at its start and releases at its
+/// end, in this order.
+template <class Visit>
+void visit_memory_changes(const Program& program, const Workload& workload, const Task& task,
+                          const Interval& interval, Backward backward, Visit visit) {
+  if (!is_work(task) || task.position < 0) return;
+  const std::vector<Op>& ops = program.ranks[static_cast<std::size_t>(task.rank)];
+  const std::span<const Op> cell(ops.data() + task.position, task.cell_ops);
+  for (const Op& op : cell)
+    if (is_forward(op.kind)) visit(op, interval.start_s, taken_at_start(workload, op));
+  for (const Op& op : cell) visit(op, interval.end_s, released_at_end(workload, op, backward));
+}
+
 /// Activation bytes alive from `time_s` on.
 struct MemoryPoint {
   double time_s = 0;
