@@ -2,17 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace pipecast {
 
-LinkId add_link(Platform& platform, std::string name, const Wire& wire, Sharing sharing) {
+LinkId add_link(Platform& platform, std::string name, const Wire& wire) {
   platform.links.push_back(
-      {std::move(name), wire.latency, wire.line_rate * wire.achieved, sharing});
+      {std::move(name), wire.latency, wire.line_rate * wire.achieved, Sharing::Shared});
   return {static_cast<std::int32_t>(platform.links.size()) - 1};
 }
 
-Duplex add_duplex(Platform& platform, const std::string& name, const Wire& wire, Sharing sharing) {
-  const LinkId up = add_link(platform, name + " up", wire, sharing);
-  return {up, add_link(platform, name + " down", wire, sharing)};
+Duplex add_duplex(Platform& platform, const std::string& name, const Wire& wire) {
+  const LinkId up = add_link(platform, name + " up", wire);
+  return {up, add_link(platform, name + " down", wire)};
 }
 
 void add_nodes(Platform& platform, int nodes, int per_node, const std::string& accelerator,
@@ -21,6 +23,22 @@ void add_nodes(Platform& platform, int nodes, int per_node, const std::string& a
   for (int node = 0; node < nodes; ++node)
     for (int slot = 0; slot < per_node; ++slot)
       platform.devices.push_back({fmt::format("n{}.d{}", node, slot), accelerator, memory, 1.0});
+}
+
+std::vector<std::int32_t> blocks(const Platform& platform, int per_group) {
+  std::vector<std::int32_t> group_of(platform.devices.size());
+  for (std::size_t device = 0; device < group_of.size(); ++device)
+    group_of[device] = static_cast<std::int32_t>(device) / per_group;
+  return group_of;
+}
+
+std::vector<std::int32_t> rails(const Platform& platform, int per_node, int group_nodes) {
+  std::vector<std::int32_t> group_of(platform.devices.size());
+  for (std::size_t device = 0; device < group_of.size(); ++device) {
+    const auto number = static_cast<std::int32_t>(device);
+    group_of[device] = number / per_node / group_nodes * per_node + number % per_node;
+  }
+  return group_of;
 }
 
 RoutingLevel empty_level(std::string name, std::size_t devices) {
@@ -32,20 +50,40 @@ RoutingLevel empty_level(std::string name, std::size_t devices) {
   return level;
 }
 
-RoutingLevel switch_level(Platform& platform, std::string name, int nodes, int per_node,
-                          Wire wire) {
-  wire.latency = wire.latency / 2;
-  RoutingLevel level = empty_level(std::move(name), platform.devices.size());
-  for (int node = 0; node < nodes; ++node)
-    for (int slot = 0; slot < per_node; ++slot) {
-      const std::size_t device = static_cast<std::size_t>(node * per_node + slot);
-      const Duplex ports =
-          add_duplex(platform, platform.devices[device].name + " " + level.name, wire);
-      level.group_of[device] = node;
-      level.climb[device] = {ports.up};
-      level.descend[device] = {ports.down};
-    }
+void extend_way(Platform& platform, RoutingLevel& way, const std::vector<std::int32_t>& group_of,
+                const NameOf& name_of, const Wire& wire) {
+  const auto last = std::max_element(group_of.begin(), group_of.end());
+  std::vector<Duplex> wires;
+  for (int group = 0; last != group_of.end() && group <= *last; ++group)
+    wires.push_back(add_duplex(platform, name_of(group), wire));
+  for (std::size_t device = 0; device < group_of.size(); ++device) {
+    const Duplex& mine = wires[static_cast<std::size_t>(group_of[device])];
+    way.climb[device].push_back(mine.up);
+    way.descend[device].insert(way.descend[device].begin(), mine.down);
+  }
+}
+
+void extend_each(Platform& platform, RoutingLevel& way, std::string_view what, const Wire& wire) {
+  const auto name_of = [&](int device) {
+    return fmt::format("{} {}", platform.devices[static_cast<std::size_t>(device)].name, what);
+  };
+  extend_way(platform, way, blocks(platform, 1), name_of, wire);
+}
+
+RoutingLevel meeting(const RoutingLevel& way, std::string name,
+                     std::vector<std::int32_t> group_of) {
+  RoutingLevel level = way;
+  level.name = std::move(name);
+  level.group_of = std::move(group_of);
   return level;
+}
+
+RoutingLevel switch_level(Platform& platform, const std::string& name,
+                          std::vector<std::int32_t> group_of, Wire wire) {
+  wire.latency = wire.latency / 2;
+  RoutingLevel way = empty_level(name, platform.devices.size());
+  extend_each(platform, way, name, wire);
+  return meeting(way, name, std::move(group_of));
 }
 
 RelayLanes lanes_of_nodes(int nodes, int per_node) {
@@ -65,17 +103,12 @@ Diagnostic missing_field(std::string_view kind, std::string_view field) {
                      "give it, or start from a preset");
 }
 
-Diagnostics faults_of(std::string_view kind, double devices,
-                      const std::vector<std::pair<std::string_view, BytesPerSecond>>& required) {
-  Diagnostics faults;
-  for (const auto& [name, rate] : required)
-    if (!(rate.value > 0)) faults.push_back(missing_field(kind, name));
-  if (devices > kMaxDevices)
-    faults.push_back(
-        input_error(fmt::format("a platform of kind {} would have {:.0f} devices; at "
-                                "most {} are allowed",
-                                kind, devices, kMaxDevices)));
-  return faults;
+Diagnostics device_faults(std::string_view kind, double devices) {
+  if (devices <= kMaxDevices) return {};
+  return {
+      input_error(fmt::format("a platform of kind {} would have {:.0f} devices; at most {} are "
+                              "allowed",
+                              kind, devices, kMaxDevices))};
 }
 
 }  // namespace pipecast

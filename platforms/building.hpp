@@ -1,8 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "sim/base/diagnostic.hpp"
@@ -12,7 +12,7 @@
 namespace pipecast {
 
 /// More devices than this are refused before memory is taken for them.
-constexpr int kMaxDevices = 1 << 20;
+inline constexpr int kMaxDevices = 1 << 20;
 
 /// A wire as a data sheet gives it: line rate of one direction, the fraction of it that a flow
 /// reaches, and the time of one traversal.
@@ -28,24 +28,59 @@ struct Duplex {
   LinkId down;
 };
 
-/// Adds the links `NAME up` and `NAME down`.
-Duplex add_duplex(Platform& platform, const std::string& name, const Wire& wire,
-                  Sharing sharing = Sharing::Shared);
+/// Device or group number → the name of something that belongs to it.
+using NameOf = std::function<std::string(int)>;
 
 /// Adds one link in one direction.
-LinkId add_link(Platform& platform, std::string name, const Wire& wire,
-                Sharing sharing = Sharing::Shared);
+LinkId add_link(Platform& platform, std::string name, const Wire& wire);
+
+/// Adds the links `NAME up` and `NAME down`.
+Duplex add_duplex(Platform& platform, const std::string& name, const Wire& wire);
 
 /// Nodes of equal devices, named `n0.d0 … n0.d7, n1.d0 …`; device = node × per_node + slot.
 void add_nodes(Platform& platform, int nodes, int per_node, const std::string& accelerator,
                Bytes memory);
 
-/// A level with `devices` empty entries, all in group 0.
+/// [device] its group when every `per_group` devices in a row are one.
+std::vector<std::int32_t> blocks(const Platform& platform, int per_group);
+
+/// [device] its group when devices of the same slot meet inside blocks of `group_nodes` nodes.
+std::vector<std::int32_t> rails(const Platform& platform, int per_node, int group_nodes);
+
+/// A level without links, all devices in group 0: the way out of a device before anything is added.
 RoutingLevel empty_level(std::string name, std::size_t devices);
 
-/// The scale-up level: every device has its own wire to the switch of its node. `latency` of the
-/// wire is that of the whole way between two devices; each half carries half.
-RoutingLevel switch_level(Platform& platform, std::string name, int nodes, int per_node, Wire wire);
+/// One full-duplex wire per group; the devices of a group climb through it after what they climb
+/// already. Call it from the device outwards.
+void extend_way(Platform& platform, RoutingLevel& way, const std::vector<std::int32_t>& group_of,
+                const NameOf& name_of, const Wire& wire);
+
+/// The same with a wire for every device: a port or a card.
+void extend_each(Platform& platform, RoutingLevel& way, std::string_view what, const Wire& wire);
+
+/// The way as it stands, with these groups meeting at its end.
+RoutingLevel meeting(const RoutingLevel& way, std::string name, std::vector<std::int32_t> group_of);
+
+/// Devices behind one switch per group. `latency` of the wire is that of the whole way between two
+/// devices.
+RoutingLevel switch_level(Platform& platform, const std::string& name,
+                          std::vector<std::int32_t> group_of, Wire wire);
+
+/// [from][to] number of parallel wires between the devices of a node; 0: none.
+using MeshShape = std::vector<std::vector<int>>;
+
+/// One wire between every two devices.
+MeshShape full_mesh(int devices);
+/// Eight devices with six links each, as in DGX-1: two fully connected quads, joined pair by pair.
+MeshShape cube_mesh();
+/// Every device with its two neighbours.
+MeshShape ring_mesh(int devices);
+
+/// Nodes whose devices are wired to each other. `wire` is one wire; parallel ones add their rates.
+/// Devices that are not wired are reached through the fewest others; among those the widest way,
+/// then the smallest numbers. `latency` is that of one wire.
+RoutingLevel mesh_level(Platform& platform, const std::string& name, int nodes,
+                        const MeshShape& shape, const Wire& wire);
 
 /// Lanes = slots of a node, units = nodes: device `slot` forwards for its whole node.
 RelayLanes lanes_of_nodes(int nodes, int per_node);
@@ -53,8 +88,7 @@ RelayLanes lanes_of_nodes(int nodes, int per_node);
 /// The error for a field without a default that nobody gave.
 Diagnostic missing_field(std::string_view kind, std::string_view field);
 
-/// Faults every kind checks: a bandwidth that nobody gave (named), too many devices.
-Diagnostics faults_of(std::string_view kind, double devices,
-                      const std::vector<std::pair<std::string_view, BytesPerSecond>>& required);
+/// The error for more devices than kMaxDevices; empty when they are not.
+Diagnostics device_faults(std::string_view kind, double devices);
 
 }  // namespace pipecast

@@ -6,8 +6,9 @@ namespace pipecast {
 
 std::vector<PlatformKind> builtin_platform_kinds() {
   return {
-      nvlink_node_kind(),
-      rail_cluster_kind(),
+      nvlink_node_kind(), mesh_node_kind(),    pcie_tree_kind(), nvlink_domain_kind(),
+      super_node_kind(),  rail_cluster_kind(), fat_tree_kind(),  multi_plane_kind(),
+      torus_kind(),       two_sites_kind(),
   };
 }
 

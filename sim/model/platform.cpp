@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <span>
 
@@ -64,6 +66,46 @@ std::vector<LinkId> links_between(const ExplicitRouting& routing, DeviceId from,
   return found == routing.routes.end() ? std::vector<LinkId>{} : found->second;
 }
 
+std::int32_t volume(const TorusRouting& torus) {
+  return std::accumulate(torus.shape.begin(), torus.shape.end(), 1, std::multiplies<>());
+}
+
+/// Whether to walk towards larger coordinates; a dimension without a wire round its end has one
+/// way.
+bool walks_forward(const TorusRouting& torus, std::size_t dimension, std::int32_t at,
+                   std::int32_t target) {
+  const std::int32_t size = torus.shape[dimension];
+  const std::size_t first_device = dimension;  // device 0 has coordinate 0 everywhere
+  const bool wraps = torus.backward[first_device].value >= 0;
+  if (!wraps) return target > at;
+  const std::int32_t ahead = (target - at + size) % size;
+  return ahead <= size - ahead;
+}
+
+std::vector<LinkId> links_between(const TorusRouting& torus, DeviceId from, DeviceId to) {
+  const std::int32_t devices = volume(torus);
+  if (from.value / devices != to.value / devices)
+    return links_between(std::span<const RoutingLevel>(torus.outside), from, to);
+  std::vector<LinkId> links;
+  std::int32_t device = from.value;
+  std::int32_t stride = devices;
+  for (std::size_t dimension = 0; dimension < torus.shape.size(); ++dimension) {
+    const std::int32_t size = torus.shape[dimension];
+    stride /= size;
+    std::int32_t at = device / stride % size;
+    const std::int32_t target = to.value / stride % size;
+    const bool forward = at != target && walks_forward(torus, dimension, at, target);
+    while (at != target) {
+      const std::size_t port = static_cast<std::size_t>(device) * torus.shape.size() + dimension;
+      links.push_back(forward ? torus.forward[port] : torus.backward[port]);
+      const std::int32_t next = (at + (forward ? 1 : size - 1)) % size;
+      device += (next - at) * stride;
+      at = next;
+    }
+  }
+  return links;
+}
+
 bool links_exist(const Platform& platform, const std::vector<LinkId>& links) {
   return std::all_of(links.begin(), links.end(),
                      [&](LinkId id) { return id.value >= 0 && id.at() < platform.links.size(); });
@@ -103,10 +145,10 @@ bool lanes_agree(const RelayLanes& lanes, std::size_t devices) {
   return members == devices;
 }
 
-Diagnostics check_routing(const Platform& platform, const LevelRouting& routing) {
+Diagnostics check_levels(const Platform& platform, const std::vector<RoutingLevel>& levels) {
   Diagnostics faults;
   const std::size_t devices = platform.devices.size();
-  for (const RoutingLevel& level : routing.levels) {
+  for (const RoutingLevel& level : levels) {
     const std::string where = "platform " + platform.name + ": level " + level.name;
     if (level.group_of.size() != devices || level.climb.size() != devices ||
         level.descend.size() != devices) {
@@ -124,6 +166,41 @@ Diagnostics check_routing(const Platform& platform, const LevelRouting& routing)
       faults.push_back(input_error(where + " has lanes that do not hold one device of every unit"));
   }
   return faults;
+}
+
+Diagnostics check_routing(const Platform& platform, const LevelRouting& routing) {
+  return check_levels(platform, routing.levels);
+}
+
+/// A wire may be missing only where the grid ends.
+bool wires_complete(const Platform& platform, const TorusRouting& torus) {
+  const std::size_t dimensions = torus.shape.size();
+  std::int32_t stride = volume(torus);
+  for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
+    const std::int32_t size = torus.shape[dimension];
+    stride /= size;
+    const bool wraps = torus.backward[dimension].value >= 0;
+    for (std::size_t device = 0; device < platform.devices.size(); ++device) {
+      const std::int32_t at = static_cast<std::int32_t>(device) / stride % size;
+      const LinkId ahead = torus.forward[device * dimensions + dimension];
+      const LinkId behind = torus.backward[device * dimensions + dimension];
+      if ((wraps || at + 1 < size) && !links_exist(platform, {ahead})) return false;
+      if ((wraps || at > 0) && !links_exist(platform, {behind})) return false;
+    }
+  }
+  return true;
+}
+
+Diagnostics check_routing(const Platform& platform, const TorusRouting& torus) {
+  const std::size_t ports = platform.devices.size() * torus.shape.size();
+  const bool positive = !torus.shape.empty() && std::all_of(torus.shape.begin(), torus.shape.end(),
+                                                            [](std::int32_t n) { return n > 0; });
+  if (!positive || torus.forward.size() != ports || torus.backward.size() != ports ||
+      platform.devices.size() % static_cast<std::size_t>(volume(torus)) != 0)
+    return {input_error("platform " + platform.name + ": the torus does not cover every device")};
+  if (!wires_complete(platform, torus))
+    return {input_error("platform " + platform.name + ": a wire of the torus is missing")};
+  return check_levels(platform, torus.outside);
 }
 
 Diagnostics check_routing(const Platform& platform, const ExplicitRouting& routing) {

@@ -83,7 +83,19 @@ struct ExplicitRouting {
   bool operator==(const ExplicitRouting&) const = default;
 };
 
-using Routing = std::variant<UniformRouting, LevelRouting, ExplicitRouting>;
+/// Devices on a grid, each wired to its neighbours; several equal grids in a row. A route goes
+/// dimension by dimension, the first dimension first, each the shorter way round (forward when both
+/// are equal).
+struct TorusRouting {
+  std::vector<std::int32_t> shape;  ///< devices per dimension; the last one varies fastest
+  std::vector<LinkId> forward;   ///< [device × dimensions + d] to the next device of d; −1: none
+  std::vector<LinkId> backward;  ///< the same to the device before
+  std::vector<RoutingLevel> outside = {};  ///< between devices of different grids
+
+  bool operator==(const TorusRouting&) const = default;
+};
+
+using Routing = std::variant<UniformRouting, LevelRouting, ExplicitRouting, TorusRouting>;
 
 /// Devices, links and how to get from one to another. Both evaluators read this and nothing else.
 struct Platform {

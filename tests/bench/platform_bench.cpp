@@ -11,7 +11,7 @@ Platform sixteen_thousand() {
   const PlatformKind* kind = find_platform_kind(kinds, "rail-cluster");
   const Result<FieldValues> values = parse_fields(kind->fields, {{"nodes", "2048"},
                                                                  {"pod_nodes", "256"},
-                                                                 {"nvlink_bandwidth", "450 GB/s"},
+                                                                 {"scale_up_bandwidth", "450 GB/s"},
                                                                  {"card_bandwidth", "400 Gb/s"}});
   return *make_platform(*kind, *values);
 }

@@ -7,6 +7,7 @@
 #include "platforms/platform_kind.hpp"
 #include "sim/graph/flows.hpp"
 #include "sim/run/longest_path.hpp"
+#include "sim/run/simgrid_run.hpp"
 
 namespace pipecast {
 namespace {
@@ -20,29 +21,71 @@ struct Example {
   bool symmetric = true;
 };
 
-std::vector<Example> examples() {
+Texts cluster(Texts more) {
+  more.insert({{"nodes", "8"},
+               {"node_devices", "4"},
+               {"leaf_nodes", "2"},
+               {"scale_up_bandwidth", "450 GB/s"},
+               {"scale_up_latency", "2 us"},
+               {"card_bandwidth", "400 Gb/s"},
+               {"leaf_latency", "3 us"},
+               {"spine_latency", "4 us"}});
+  return more;
+}
+
+/// Traffic for another lane is forwarded at the sender's end, so the way back is another one.
+constexpr bool kForwards = false;
+
+std::vector<Example> cluster_examples() {
+  const Texts core{{"pod_nodes", "4"}, {"leaf_oversubscription", "2"}, {"core_latency", "5 us"}};
   return {
-      {"nvlink-node", {{"nvlink_bandwidth", "450 GB/s"}, {"nvlink_latency", "3 us"}}},
-      {"rail-cluster",
-       {{"nodes", "8"},
-        {"node_devices", "4"},
-        {"leaf_nodes", "2"},
-        {"pod_nodes", "4"},
-        {"nvlink_bandwidth", "450 GB/s"},
-        {"card_bandwidth", "400 Gb/s"},
-        {"leaf_oversubscription", "2"},
-        {"leaf_latency", "3 us"},
-        {"spine_latency", "4 us"},
-        {"core_latency", "5 us"}},
-       false},  // another rail is reached over NVLink at the sender's end
-      {"rail-cluster",
-       {{"nodes", "8"},
-        {"node_devices", "4"},
-        {"leaf_nodes", "2"},
-        {"nvlink_bandwidth", "450 GB/s"},
-        {"card_bandwidth", "400 Gb/s"},
-        {"cross_rail", "spine"}}},
+      {"rail-cluster", cluster(core), kForwards},
+      {"rail-cluster", cluster({{"cross_rail", "spine"}})},
+      {"rail-cluster", cluster({{"cross_rail", "spine"}, {"scale_up", "mesh"}})},
+      {"fat-tree", cluster(core)},
+      {"fat-tree", cluster({{"node_cards", "2"}})},
+      {"multi-plane", cluster(core), kForwards},
+      {"nvlink-domain", cluster({{"domain_nodes", "2"}, {"leaf_nodes", "4"}}), kForwards},
+      {"super-node",
+       cluster({{"domain_nodes", "4"}, {"leaf_nodes", "4"}, {"domain_latency", "3 us"}})},
+      {"two-sites", cluster({{"site_bandwidth", "10 GB/s"}, {"site_latency", "5 ms"}}), kForwards},
   };
+}
+
+std::vector<Example> examples() {
+  std::vector<Example> all{
+      {"nvlink-node", {{"scale_up_bandwidth", "450 GB/s"}, {"scale_up_latency", "3 us"}}},
+      {"mesh-node", {{"wire_bandwidth", "64 GB/s"}, {"wire_latency", "1 us"}}},
+      {"mesh-node",
+       {{"wire_bandwidth", "25 GB/s"}, {"wire_latency", "1 us"}, {"shape", "ring"}},
+       false},  // two ways round of equal length
+      {"mesh-node",
+       {{"wire_bandwidth", "25 GB/s"}, {"wire_latency", "1 us"}, {"shape", "cube-mesh"}},
+       false},
+      {"pcie-tree",
+       {{"nodes", "2"},
+        {"socket_switches", "2"},
+        {"device_bandwidth", "31 GB/s"},
+        {"uplink_bandwidth", "31 GB/s"},
+        {"socket_bandwidth", "20 GB/s"},
+        {"card_bandwidth", "25 GB/s"},
+        {"switch_latency", "1 us"},
+        {"socket_latency", "2 us"},
+        {"node_latency", "3 us"},
+        {"card_latency", "5 us"}}},
+      {"torus", {{"shape", "3x5"}, {"wire_bandwidth", "90 GB/s"}, {"wire_latency", "1 us"}}, false},
+      {"torus",
+       {{"shape", "2x4x3"},
+        {"slices", "2"},
+        {"wraps", "false"},
+        {"wire_bandwidth", "90 GB/s"},
+        {"host_bandwidth", "25 GB/s"},
+        {"host_latency", "20 us"}},
+       false},  // dimension order differs on the way back
+  };
+  const std::vector<Example> clusters = cluster_examples();
+  all.insert(all.end(), clusters.begin(), clusters.end());
+  return all;
 }
 
 Platform make(const Example& example) {
@@ -137,6 +180,32 @@ TEST(PlatformLaws, OneFlowTakesLatencyPlusBytesOverBandwidth) {
   }
 }
 
+/// One random chain of flows per kind on fat pipes: no flow slows another.
+TEST(PlatformLaws, EvaluatorsAgreeWhereLinksAreNotShared) {
+  for (const Example& example : examples()) {
+    Platform platform = make(example);
+    for (Link& link : platform.links) link.sharing = Sharing::FatPipe;
+    const auto devices = static_cast<std::int32_t>(platform.devices.size());
+    std::vector<Flow> flows;
+    for (std::uint32_t step = 0; step < 200; ++step) {
+      const auto from = static_cast<std::int32_t>(step * 7) % devices;
+      const auto to = (from + 1 + static_cast<std::int32_t>(step * 5) % (devices - 1)) % devices;
+      Flow flow{{from}, {to}, Bytes{1e3 * (1 + step % 17)}};
+      if (step >= 3) flow.after = {step - 3};
+      if (step >= 11 && step % 2 == 0) flow.after.push_back(step - 11);
+      flows.push_back(flow);
+    }
+    const TaskGraph graph = *build_flow_graph(flows, platform);
+    const Timeline exact = longest_path(graph);
+    const Result<Timeline> simulated = simgrid_run(graph, platform);
+    ASSERT_TRUE(simulated) << example.kind << render(simulated.error());
+    for (std::size_t task = 0; task < flows.size(); ++task)
+      EXPECT_NEAR(simulated->intervals[task].end_s, exact.intervals[task].end_s,
+                  1e-9 * exact.intervals[task].end_s)
+          << example.kind << " task " << task;
+  }
+}
+
 TEST(PlatformLaws, BuildingTwiceGivesTheSame) {
   for (const Example& example : examples()) EXPECT_EQ(make(example), make(example));
 }
@@ -145,7 +214,7 @@ TEST(PlatformLaws, SixteenThousandDevicesHaveRoutesOfAtMostEightLinks) {
   const Platform platform = make({"rail-cluster",
                                   {{"nodes", "2048"},
                                    {"pod_nodes", "256"},
-                                   {"nvlink_bandwidth", "450 GB/s"},
+                                   {"scale_up_bandwidth", "450 GB/s"},
                                    {"card_bandwidth", "400 Gb/s"}}});
   ASSERT_EQ(platform.devices.size(), 16384u);
   for (std::int32_t from = 0; from < 16384; ++from)

@@ -32,8 +32,8 @@ Texts cluster(Texts more = {}) {
   more.insert({{"nodes", "4"},
                {"node_devices", "2"},
                {"leaf_nodes", "2"},
-               {"nvlink_bandwidth", "450 GB/s"},
-               {"nvlink_latency", "3 us"},
+               {"scale_up_bandwidth", "450 GB/s"},
+               {"scale_up_latency", "3 us"},
                {"card_bandwidth", "400 Gb/s"},
                {"leaf_latency", "4 us"},
                {"spine_latency", "6 us"}});
@@ -44,9 +44,9 @@ TEST(NvlinkNode, EveryPairHasItsOwnPortsAndTheLatencyOfTheWholeWay) {
   const Result<Platform> node = make("nvlink-node", {{"node_devices", "8"},
                                                      {"accelerator", "h100_sxm5_80gb"},
                                                      {"memory", "80 GiB"},
-                                                     {"nvlink_bandwidth", "450 GB/s"},
-                                                     {"nvlink_achieved", "0.8"},
-                                                     {"nvlink_latency", "3 us"}});
+                                                     {"scale_up_bandwidth", "450 GB/s"},
+                                                     {"scale_up_achieved", "0.8"},
+                                                     {"scale_up_latency", "3 us"}});
   ASSERT_TRUE(node) << render(node.error());
   EXPECT_EQ(node->devices.size(), 8u);
   EXPECT_EQ(node->links.size(), 16u);
@@ -60,7 +60,8 @@ TEST(NvlinkNode, EveryPairHasItsOwnPortsAndTheLatencyOfTheWholeWay) {
 TEST(NvlinkNode, NeedsABandwidth) {
   const Result<Platform> node = make("nvlink-node", {});
   ASSERT_FALSE(node);
-  EXPECT_EQ(node.error().front().message, "a platform of kind nvlink-node needs nvlink_bandwidth");
+  EXPECT_EQ(node.error().front().message,
+            "a platform of kind nvlink-node needs scale_up_bandwidth");
 }
 
 TEST(RailCluster, StaysOnTheLeafOfItsRail) {

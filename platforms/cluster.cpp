@@ -1,0 +1,180 @@
+#include "platforms/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+namespace pipecast {
+namespace {
+
+std::array<Field<Cluster>, 13> node_rows() {
+  return {{
+      {"sites", &Cluster::sites, "sites, each with an equal share of the nodes", 2, 64},
+      {"nodes", &Cluster::nodes, "nodes of the cluster", 1, kMaxDevices},
+      {"domain_nodes", &Cluster::domain_nodes, "nodes of one scale-up domain", 1, kMaxDevices},
+      {"node_devices", &Cluster::node_devices, "devices of a node", 1, 1024},
+      {"node_cards", &Cluster::node_cards,
+       "cards of a node, each shared by equally many devices; 0: one per device", 0, 1024},
+      {"accelerator", &Cluster::accelerator, "catalogue name of the device"},
+      {"memory", &Cluster::memory, "device memory as the system reports it; 0 B: not known"},
+      {"scale_up",
+       &Cluster::scale_up,
+       "how devices of a node are joined: by a switch, or each with each",
+       0,
+       0,
+       {"switch", "mesh"}},
+      {"scale_up_bandwidth", &Cluster::scale_up_bandwidth,
+       "line rate of all scale-up ports of a device, one direction", 1},
+      {"scale_up_achieved", &Cluster::scale_up_achieved, "fraction of it that a flow reaches", 1e-3,
+       1},
+      {"scale_up_latency", &Cluster::scale_up_latency, "from device to device inside a node", 0, 1},
+      {"domain_oversubscription", &Cluster::domain_oversubscription,
+       "scale-up bandwidth of a node's devices over that of its uplinks in the domain", 0.01, 1000},
+      {"domain_latency", &Cluster::domain_latency,
+       "from device to device between nodes of one domain", 0, 1},
+  }};
+}
+
+std::array<Field<Cluster>, 12> network_rows() {
+  return {{
+      {"card_bandwidth", &Cluster::card_bandwidth, "line rate of a network card, one direction", 1},
+      {"card_achieved", &Cluster::card_achieved,
+       "fraction of the line rate that a flow reaches on cards and switches", 1e-3, 1},
+      {"leaf_nodes", &Cluster::leaf_nodes, "nodes that share a leaf switch", 1, kMaxDevices},
+      {"pod_nodes", &Cluster::pod_nodes,
+       "nodes under one set of spines; more nodes need a core level; 0: all of them", 0,
+       kMaxDevices},
+      {"leaf_oversubscription", &Cluster::leaf_oversubscription,
+       "bandwidth of a leaf's cards over that of its uplinks", 0.01, 1000},
+      {"spine_oversubscription", &Cluster::spine_oversubscription,
+       "bandwidth of a pod's leaf uplinks over that of its core uplinks", 0.01, 1000},
+      {"leaf_latency", &Cluster::leaf_latency, "from device to device through one leaf", 0, 1},
+      {"spine_latency", &Cluster::spine_latency, "from device to device through a spine", 0, 1},
+      {"core_latency", &Cluster::core_latency, "from device to device through the core", 0, 1},
+      {"cross_rail",
+       &Cluster::cross_rail,
+       "how another rail is reached: over the scale-up links to the card of that rail, or through "
+       "the spine",
+       0,
+       0,
+       {"scale-up", "spine"}},
+      {"site_bandwidth", &Cluster::site_bandwidth, "of the line out of a site, one direction", 1},
+      {"site_latency", &Cluster::site_latency, "from device to device between sites", 0, 10},
+  }};
+}
+
+bool has(const std::vector<Field<Cluster>>& fields, std::string_view name) {
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const Field<Cluster>& field) { return field.name == name; });
+}
+
+void order_faults(Diagnostics& faults, std::string_view inner_name, Seconds inner,
+                  std::string_view outer_name, Seconds outer) {
+  if (outer < inner)
+    faults.push_back(input_error(fmt::format("{} is {}, less than {} {}", outer_name, format(outer),
+                                             inner_name, format(inner))));
+}
+
+void multiple_faults(Diagnostics& faults, std::string_view outer_name, int outer,
+                     std::string_view inner_name, int inner) {
+  if (outer % inner == 0) return;
+  const int below = outer / inner * inner;
+  faults.push_back(input_error(
+      fmt::format("{} is {}, not a multiple of {} {}", outer_name, outer, inner_name, inner),
+      below > 0 ? fmt::format("nearest: {} or {}", below, below + inner)
+                : fmt::format("nearest: {}", inner)));
+}
+
+void network_faults(Diagnostics& faults, const Cluster& cluster) {
+  if (cluster.nodes > cluster.leaf_nodes || cluster.cross_rail == "spine")
+    order_faults(faults, "leaf_latency", cluster.leaf_latency, "spine_latency",
+                 cluster.spine_latency);
+  if (cluster.pod_nodes == 0) return;
+  multiple_faults(faults, "pod_nodes", cluster.pod_nodes, "leaf_nodes", cluster.leaf_nodes);
+  if (cluster.nodes > cluster.pod_nodes)
+    order_faults(faults, "spine_latency", cluster.spine_latency, "core_latency",
+                 cluster.core_latency);
+}
+
+}  // namespace
+
+std::vector<Field<Cluster>> cluster_fields(std::initializer_list<std::string_view> names) {
+  const auto nodes = node_rows();
+  const auto network = network_rows();
+  std::vector<Field<Cluster>> all(nodes.begin(), nodes.end());
+  all.insert(all.end(), network.begin(), network.end());
+  std::vector<Field<Cluster>> picked;
+  for (const std::string_view name : names) {
+    const auto row = std::find_if(all.begin(), all.end(),
+                                  [&](const Field<Cluster>& field) { return field.name == name; });
+    assert(row != all.end() && "a kind picks rows of the table");
+    picked.push_back(*row);
+  }
+  return picked;
+}
+
+Diagnostics cluster_faults(std::string_view kind, const Cluster& cluster,
+                           const std::vector<Field<Cluster>>& fields) {
+  Diagnostics faults = device_faults(kind, double{1} * cluster.nodes * cluster.node_devices);
+  for (const Field<Cluster>& field : fields)
+    if (const auto* rate = std::get_if<BytesPerSecond Cluster::*>(&field.member))
+      if (!((cluster.**rate).value > 0)) faults.push_back(missing_field(kind, field.name));
+  if (has(fields, "leaf_nodes")) network_faults(faults, cluster);
+  if (has(fields, "domain_nodes")) {
+    multiple_faults(faults, "nodes", cluster.nodes, "domain_nodes", cluster.domain_nodes);
+    multiple_faults(faults, "leaf_nodes", cluster.leaf_nodes, "domain_nodes", cluster.domain_nodes);
+  }
+  if (has(fields, "domain_latency"))
+    order_faults(faults, "scale_up_latency", cluster.scale_up_latency, "domain_latency",
+                 cluster.domain_latency);
+  if (has(fields, "sites")) {
+    multiple_faults(faults, "nodes", cluster.nodes, "sites", cluster.sites);
+    order_faults(faults, "spine_latency", cluster.spine_latency, "site_latency",
+                 cluster.site_latency);
+  }
+  if (cluster.node_cards > 0)
+    multiple_faults(faults, "node_devices", cluster.node_devices, "node_cards", cluster.node_cards);
+  return faults;
+}
+
+LevelRouting add_cluster_nodes(Platform& platform, const Cluster& cluster) {
+  add_nodes(platform, cluster.nodes, cluster.node_devices, cluster.accelerator, cluster.memory);
+  LevelRouting routing;
+  if (cluster.scale_up == "switch") {
+    routing.levels.push_back(switch_level(
+        platform, "nvlink", blocks(platform, cluster.node_devices), scale_up_wire(cluster)));
+  } else {
+    Wire wire = scale_up_wire(cluster);
+    wire.line_rate = wire.line_rate / std::max(1, cluster.node_devices - 1);
+    routing.levels.push_back(
+        mesh_level(platform, "mesh", cluster.nodes, full_mesh(cluster.node_devices), wire));
+  }
+  return routing;
+}
+
+Wire scale_up_wire(const Cluster& cluster) {
+  return {cluster.scale_up_bandwidth, cluster.scale_up_achieved, cluster.scale_up_latency};
+}
+
+Wire card_wire(const Cluster& cluster) {
+  return {cluster.card_bandwidth, cluster.card_achieved, cluster.leaf_latency / 2};
+}
+
+Wire leaf_wire(const Cluster& cluster, double cards) {
+  return {cluster.card_bandwidth * cards / cluster.leaf_oversubscription, cluster.card_achieved,
+          (cluster.spine_latency - cluster.leaf_latency) / 2};
+}
+
+Wire spine_wire(const Cluster& cluster, double cards) {
+  return {cluster.card_bandwidth * cards / cluster.leaf_oversubscription /
+              cluster.spine_oversubscription,
+          cluster.card_achieved, (cluster.core_latency - cluster.spine_latency) / 2};
+}
+
+int pod_size(const Cluster& cluster) {
+  return cluster.pod_nodes > 0 ? cluster.pod_nodes : cluster.nodes;
+}
+
+}  // namespace pipecast

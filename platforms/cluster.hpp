@@ -1,0 +1,64 @@
+#pragma once
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platforms/building.hpp"
+#include "sim/base/fields.hpp"
+
+namespace pipecast {
+
+/// What clusters of nodes are described by. Every kind uses the fields it names and leaves the
+/// others at their default. A latency is that of the whole way from device to device.
+struct Cluster {
+  int sites = 2;
+  int nodes = 1;
+  int domain_nodes = 1;
+  int node_devices = 8;
+  int node_cards = 0;
+  std::string accelerator;
+  Bytes memory;
+  std::string scale_up = "switch";
+  BytesPerSecond scale_up_bandwidth;
+  double scale_up_achieved = 1;
+  Seconds scale_up_latency;
+  double domain_oversubscription = 1;
+  Seconds domain_latency;
+  BytesPerSecond card_bandwidth;
+  double card_achieved = 1;
+  int leaf_nodes = 32;
+  int pod_nodes = 0;
+  double leaf_oversubscription = 1;
+  double spine_oversubscription = 1;
+  Seconds leaf_latency;
+  Seconds spine_latency;
+  Seconds core_latency;
+  std::string cross_rail = "scale-up";
+  BytesPerSecond site_bandwidth;
+  Seconds site_latency;
+};
+
+/// The rows of the field table with these names, in this order.
+std::vector<Field<Cluster>> cluster_fields(std::initializer_list<std::string_view> names);
+
+/// Missing bandwidths among the kind's fields, too many devices, latencies that shrink outwards,
+/// and groups that do not divide.
+Diagnostics cluster_faults(std::string_view kind, const Cluster& cluster,
+                           const std::vector<Field<Cluster>>& fields);
+
+/// Nodes and their inner level, a switch or a mesh.
+LevelRouting add_cluster_nodes(Platform& platform, const Cluster& cluster);
+
+Wire scale_up_wire(const Cluster& cluster);
+/// A card's half of the way through one leaf.
+Wire card_wire(const Cluster& cluster);
+/// The uplinks of a leaf with `cards` cards below it.
+Wire leaf_wire(const Cluster& cluster, double cards);
+/// The uplinks of a pod with `cards` cards below it.
+Wire spine_wire(const Cluster& cluster, double cards);
+
+/// Nodes under one set of spines.
+int pod_size(const Cluster& cluster);
+
+}  // namespace pipecast

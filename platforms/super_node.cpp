@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include "platforms/catalogue.hpp"
+#include "platforms/cluster.hpp"
+
+namespace pipecast {
+namespace {
+
+std::vector<Field<Cluster>> fields() {
+  return cluster_fields({"nodes", "domain_nodes", "node_devices", "accelerator", "memory",
+                         "scale_up_bandwidth", "scale_up_achieved", "scale_up_latency",
+                         "domain_oversubscription", "domain_latency", "card_bandwidth",
+                         "card_achieved", "leaf_nodes", "leaf_oversubscription", "leaf_latency",
+                         "spine_latency"});
+}
+
+/// First tier inside the node, second tier between the nodes of a super-node.
+LevelRouting add_domains(Platform& platform, const Cluster& cluster) {
+  const int per_node = cluster.node_devices;
+  add_nodes(platform, cluster.nodes, per_node, cluster.accelerator, cluster.memory);
+  LevelRouting routing;
+  Wire port = scale_up_wire(cluster);
+  port.latency = port.latency / 2;
+  RoutingLevel way = empty_level("", platform.devices.size());
+  extend_each(platform, way, "ub", port);
+  routing.levels.push_back(meeting(way, "node", blocks(platform, per_node)));
+  const Wire uplink{cluster.scale_up_bandwidth * per_node / cluster.domain_oversubscription,
+                    cluster.scale_up_achieved,
+                    (cluster.domain_latency - cluster.scale_up_latency) / 2};
+  extend_way(
+      platform, way, blocks(platform, per_node),
+      [](int node) { return fmt::format("n{} ub", node); }, uplink);
+  routing.levels.push_back(
+      meeting(way, "super-node", blocks(platform, per_node * cluster.domain_nodes)));
+  return routing;
+}
+
+Result<Platform> expand(const FieldValues& values) {
+  const std::vector<Field<Cluster>> table = fields();
+  const Cluster cluster = pipecast::bind<Cluster>(table, values);
+  Diagnostics faults = cluster_faults("super-node", cluster, table);
+  if (!faults.empty()) return fail(std::move(faults));
+  Platform platform;
+  platform.name = "super-node";
+  LevelRouting routing = add_domains(platform, cluster);
+  const int per_node = cluster.node_devices;
+  RoutingLevel way = empty_level("", platform.devices.size());
+  extend_each(platform, way, "card", card_wire(cluster));
+  routing.levels.push_back(meeting(way, "leaf", blocks(platform, per_node * cluster.leaf_nodes)));
+  if (cluster.nodes > cluster.leaf_nodes) {
+    extend_way(
+        platform, way, routing.levels.back().group_of,
+        [](int leaf) { return fmt::format("u{} leaf", leaf); },
+        leaf_wire(cluster, double{1} * cluster.leaf_nodes * per_node));
+    routing.levels.push_back(meeting(way, "spine", blocks(platform, per_node * cluster.nodes)));
+  }
+  platform.routing = std::move(routing);
+  return platform;
+}
+
+}  // namespace
+
+PlatformKind super_node_kind() {
+  return {"super-node",
+          "two-tier scale-up network over many nodes (CloudMatrix); super-nodes joined by cards",
+          describe<Cluster>(fields()), expand};
+}
+
+}  // namespace pipecast
