@@ -116,4 +116,32 @@ Result<Program> lower_megatron(const Program& program, MegatronMode mode);
 /// Error: the compute order itself can never finish.
 Result<Program> lower_batched(const Program& program);
 
+/// DeepSpeed's steps as a list; its sends and receives block one by one. The steps themselves are
+/// in transfers_deepspeed.hpp. Error: another compute order than 1F1B's or forward-only's.
+Result<Program> lower_deepspeed(const Program& program);
+
+/// Zero-bubble's pass: a dry run in which every pass costs the same says when a message leaves; its
+/// receive stands before the first cell that ends later, never passing a send. Neighbouring sends
+/// and receives are fused by that runtime. O(operations · log operations). Error: the compute order
+/// itself can never finish.
+Result<Program> lower_zero_bubble(const Program& program);
+
+/// The step of DualPipe and DualPipeV: everything that is due goes in one blocking batch before the
+/// next compute. Error: another compute order.
+Result<Program> lower_dualpipe(const Program& program);
+
+/// A row of the registry of lowerings: Program → the same program with its communication spelt out.
+/// What was spelt out before is replaced.
+struct LoweringInfo {
+  std::string_view name;
+  std::string_view summary;     ///< one line
+  std::string_view provenance;  ///< whose code the list is
+  Result<Program> (*lower)(const Program&) = nullptr;
+};
+
+/// Every lowering we know.
+std::vector<LoweringInfo> builtin_lowerings();
+
+const LoweringInfo* find_lowering(std::span<const LoweringInfo> lowerings, std::string_view name);
+
 }  // namespace pipecast

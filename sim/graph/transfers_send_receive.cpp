@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "sim/graph/transfers.hpp"
-#include "sim/graph/transfers_key.hpp"
+#include "sim/graph/transfers_eager.hpp"
 
 namespace pipecast {
 namespace {
@@ -47,11 +47,8 @@ class SendReceivePlacer {
   bool ready(std::span<const Op> cell) const {
     return std::all_of(cell.begin(), cell.end(), [&](const Op& op) {
       const Handover need = input_of(op, program_.placement.stages);
-      if (!need.exists || made_[need.key] != 0) return true;
-      return std::any_of(cell.begin(), cell.end(), [&](const Op& other) {
-        const Handover made = output_of(other, program_.placement.stages);
-        return made.exists && made.key == need.key;
-      });
+      return !need.exists || made_[need.key] != 0 ||
+             made_by(cell, need.key, program_.placement.stages);
     });
   }
 
