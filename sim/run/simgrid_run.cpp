@@ -8,6 +8,7 @@
 #include <limits>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include "tests/cli/shell.hpp"
+
+namespace pipecast::cli {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A whole scenario; `pipeline` is the text of that block's lines.
+std::string scenario_with(const std::string& pipeline) {
+  return "pipeline:\n" + pipeline +
+         "workload:\n  costs: {forward: 1 ms, backward_input: 1 ms, backward_weight: 1 ms}\n"
+         "platform: {delay: 1 us}\n";
+}
+
+TEST(ExitCode, UsageIsTwo) {
+  const Workshop workshop;
+  EXPECT_EQ(workshop.sh("pipecast").code, 2);
+  EXPECT_EQ(workshop.sh("pipecast run").code, 2);
+  EXPECT_EQ(workshop.sh("pipecast run a.yaml b.yaml").code, 2);
+  EXPECT_EQ(workshop.sh("pipecast run a.yaml --frobnicate").code, 2);
+  EXPECT_EQ(workshop.sh("pipecast run a.yaml --engine fast").code, 2);
+  EXPECT_EQ(workshop.sh("pipecast run a.yaml --set novalue").code, 2);
+  EXPECT_EQ(workshop.sh("pipecast schedule show 1f1b -p 0 -m 4").code, 2);
+  EXPECT_EQ(workshop.sh("pipecast schedule show 1f1b -p 4").code, 2);
+}
+
+TEST(ExitCode, AnUnknownCommandGetsASuggestion) {
+  const Workshop workshop;
+  const Outcome top = workshop.sh("pipecast rum x.yaml");
+  EXPECT_EQ(top.code, 2);
+  EXPECT_TRUE(contains(top.err, "there is no command 'rum'; did you mean 'run'?")) << top.err;
+  EXPECT_EQ(top.out, "");
+  const Outcome nested = workshop.sh("pipecast schedule exprt 1f1b");
+  EXPECT_EQ(nested.code, 2);
+  EXPECT_TRUE(contains(nested.err, "did you mean 'export'?")) << nested.err;
+}
+
+TEST(ExitCode, TheUsersInputIsOne) {
+  const Workshop workshop;
+  const Outcome missing = workshop.sh("pipecast run missing.yaml");
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_TRUE(contains(missing.err, "missing.yaml")) << missing.err;
+  EXPECT_EQ(missing.out, "");
+  workshop.write("bad.yaml", scenario_with("  schedule: 1f1b\n  ranks: four\n  microbatches: 8\n"));
+  EXPECT_EQ(workshop.sh("pipecast run bad.yaml").code, 1);
+  EXPECT_EQ(workshop.sh("pipecast schedule show 1f1bb -p 4 -m 8").code, 1);
+  EXPECT_EQ(workshop.sh("pipecast schedule show 1f1b -p 4 -m 8 --costs 1,x,1").code, 1);
+  EXPECT_EQ(workshop.sh("pipecast schedule show 1f1b -p 4 -m 8 --param k=1").code, 1);
+  EXPECT_EQ(workshop.sh("pipecast schedule check missing.csv").code, 1);
+}
+
+TEST(ExitCode, TheInfeasibleIsThree) {
+  const Workshop workshop;
+  workshop.write("shape.yaml",
+                 scenario_with("  schedule: interleaved-1f1b\n  ranks: 4\n  chunks: 2\n"
+                               "  microbatches: 7\n"));
+  EXPECT_EQ(workshop.sh("pipecast check shape.yaml").code, 3);
+  EXPECT_EQ(workshop.sh("pipecast schedule show 1f1b -p 4 -v 2 -m 8").code, 3);
+  // Rank 0 waits for the backward of 0, rank 1 wants microbatch 1 first.
+  workshop.write("deadlock.csv", "0F0,0B0,0F1,0B1\r\n1F1,1B1,1F0,1B0\r\n");
+  const Outcome deadlock = workshop.sh("pipecast schedule check deadlock.csv");
+  EXPECT_EQ(deadlock.code, 3) << deadlock.err;
+  EXPECT_TRUE(contains(deadlock.err, "deadlock.csv")) << deadlock.err;
+}
+
+TEST(ExitCode, InAMixtureTheInputWins) {
+  const Workshop workshop;
+  workshop.write("shape.yaml",
+                 scenario_with("  schedule: interleaved-1f1b\n  ranks: 4\n  chunks: 2\n"
+                               "  microbatches: 7\n"));
+  EXPECT_EQ(workshop.sh("pipecast check shape.yaml missing.yaml").code, 1);
+  EXPECT_EQ(workshop.sh("pipecast check missing.yaml shape.yaml").code, 1);
+  EXPECT_EQ(workshop.sh("pipecast check shape.yaml scenarios/zero-bubble-1.5b.yaml").code, 3);
+  EXPECT_EQ(workshop.sh("pipecast check scenarios/zero-bubble-1.5b.yaml").code, 0);
+}
+
+TEST(ExitCode, HelpAndVersionAreAnswers) {
+  const Workshop workshop;
+  for (const char* line : {"pipecast --help", "pipecast run --help", "pipecast schedule -h",
+                           "pipecast schedule show --help"}) {
+    const Outcome help = workshop.sh(line);
+    EXPECT_EQ(help.code, 0) << line;
+    EXPECT_TRUE(contains(help.out, "Example")) << line;
+    EXPECT_EQ(help.err, "") << line;
+  }
+  EXPECT_TRUE(contains(workshop.sh("pipecast --version").out, "pipecast 0."));
+}
+
+TEST(ExitCode, AFullStandardOutputIsAnError) {
+  const Workshop workshop;
+  EXPECT_EQ(workshop.sh("pipecast schedule list >/dev/full").code, 1);
+}
+
+}  // namespace
+}  // namespace pipecast::cli

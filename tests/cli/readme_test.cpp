@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <vector>
+
+#include "tests/cli/shell.hpp"
+
+/// Commands in Markdown are run. A ```sh block is a script; a ```text block right after it must be
+/// its output. Lines that start `tools/` build this repository and are left to the continuous
+/// integration.
+namespace pipecast::cli {
+namespace {
+
+struct Block {
+  std::string language;
+  std::string text;
+  int line = 0;
+};
+
+std::vector<Block> fenced_blocks(const std::string& markdown) {
+  std::vector<Block> blocks;
+  std::istringstream lines(markdown);
+  std::string line;
+  bool inside = false;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    if (line.starts_with("```")) {
+      if (!inside) blocks.push_back({line.substr(3), "", number});
+      inside = !inside;
+    } else if (inside) {
+      blocks.back().text += line + "\n";
+    }
+  }
+  return blocks;
+}
+
+std::string runnable(const std::string& script) {
+  std::istringstream lines(script);
+  std::string result;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("tools/") && !line.starts_with("git clone") && !line.starts_with("cd "))
+      result += line + "\n";
+  return result;
+}
+
+void run_blocks_of(const std::string& file, std::size_t at_least) {
+  const Workshop workshop;
+  const std::vector<Block> blocks = fenced_blocks(repository_file(file));
+  std::size_t ran = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].language != "sh") continue;
+    const std::string script = runnable(blocks[i].text);
+    if (script.empty()) continue;
+    const Outcome outcome = workshop.sh("set -e\n" + script);
+    EXPECT_EQ(outcome.code, 0) << file << ":" << blocks[i].line << "\n" << outcome.err;
+    if (i + 1 < blocks.size() && blocks[i + 1].language == "text") {
+      EXPECT_EQ(outcome.out, blocks[i + 1].text) << file << ":" << blocks[i + 1].line;
+    }
+    ++ran;
+  }
+  EXPECT_GE(ran, at_least) << file;
+}
+
+TEST(Readme, EveryCommandRunsAndPrintsWhatIsShown) { run_blocks_of("README.md", 6); }
+
+TEST(Help, EveryExampleRuns) {
+  const Workshop workshop;
+  workshop.sh("pipecast schedule export gpipe -p 4 -m 8 -o gpipe.csv");
+  for (const char* command : {"", "run", "check", "schedule", "schedule list", "schedule show",
+                              "schedule export", "schedule check"}) {
+    const std::string help = workshop.sh(std::string("pipecast ") + command + " --help").out;
+    const std::size_t example = help.find("Example:\n  pipecast");
+    ASSERT_NE(example, std::string::npos) << command << help;
+    const Outcome outcome = workshop.sh(help.substr(example + 9));
+    EXPECT_EQ(outcome.code, 0) << command << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace pipecast::cli

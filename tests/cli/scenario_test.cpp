@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "tests/cli/shell.hpp"
+
+/// Every file in scenarios/ runs, under both engines, and reads back from what `check` prints.
+namespace pipecast::cli {
+namespace {
+
+std::vector<std::string> scenarios() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(PIPECAST_SOURCE_DIR "/scenarios"))
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class EveryScenario : public testing::TestWithParam<std::string> {
+ protected:
+  std::string file() const { return "scenarios/" + GetParam() + ".yaml"; }
+  /// 0, or what the file announces with `# expect: 3`.
+  int expected_code() const {
+    std::smatch match;
+    const std::string text = repository_file(file());
+    return std::regex_search(text, match, std::regex("\n# expect: (\\d+)\n"))
+               ? std::stoi(match[1].str())
+               : 0;
+  }
+  nlohmann::json run(const Workshop& workshop, const std::string& arguments) const {
+    const Outcome outcome = workshop.sh("pipecast run " + arguments + " --json r.json");
+    EXPECT_EQ(outcome.code, expected_code()) << outcome.err;
+    return nlohmann::json::parse(workshop.read("r.json"));
+  }
+};
+
+TEST_P(EveryScenario, RunsUnderBothEngines) {
+  const Workshop workshop;
+  const nlohmann::json shared = run(workshop, file());
+  const nlohmann::json free = run(workshop, file() + " --engine longest-path");
+  EXPECT_GT(shared["makespan_s"].get<double>(), 0);
+  EXPECT_GE(shared["makespan_s"].get<double>(), free["makespan_s"].get<double>() * (1 - 1e-9));
+  EXPECT_EQ(shared["tasks"], free["tasks"]);
+}
+
+TEST_P(EveryScenario, IsWhatCheckPrints) {
+  const Workshop workshop;
+  const Outcome listing =
+      workshop.sh("pipecast check --show-defaults " + file() + " >scenarios.yaml");
+  ASSERT_EQ(listing.code, 0) << listing.err;
+  EXPECT_EQ(run(workshop, "scenarios.yaml")["digest"], run(workshop, file())["digest"]);
+  EXPECT_NE(workshop.read("scenarios.yaml").find("# default"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenarios, EveryScenario, testing::ValuesIn(scenarios()),
+                         [](const testing::TestParamInfo<std::string>& scenario) {
+                           return std::regex_replace(scenario.param, std::regex("\\W"), "_");
+                         });
+
+TEST(Scenario, SetChangesWhatIsRun) {
+  const Workshop workshop;
+  const auto makespan_us = [&](const std::string& arguments) {
+    workshop.sh("pipecast run scenarios/zero-bubble-1.5b.yaml --json r.json " + arguments);
+    const auto json = nlohmann::json::parse(workshop.read("r.json"));
+    return std::llround(json["makespan_s"].get<double>() * 1e6);
+  };
+  // Table 5 of the zero-bubble paper.
+  EXPECT_EQ(makespan_us(""), 1310405);
+  EXPECT_EQ(makespan_us("--set pipeline.schedule=1f1b"), 1456749);
+  EXPECT_EQ(makespan_us("--set pipeline.schedule=zb-h1 --set pipeline.microbatches=32"),
+            1310405 + 8 * (18522 + 18086 + 9337));
+}
+
+}  // namespace
+}  // namespace pipecast::cli

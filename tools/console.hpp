@@ -1,0 +1,24 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/base/diagnostic.hpp"
+#include "tools/commands.hpp"
+
+namespace pipecast {
+
+/// Whether colour goes to a file descriptor: it is a terminal and NO_COLOR is not set.
+Color color_for(int file_descriptor);
+
+/// Columns of the terminal: COLUMNS if it is a number, else what the terminal on stdout says, else
+/// 80. Between 40 and 1000.
+int terminal_width();
+
+/// Renders the faults on stderr. Input when any of them is the input's, else Infeasible.
+ExitCode report_faults(const Diagnostics& faults);
+
+/// The same for one sentence about the command line, such as a malformed `--param`.
+ExitCode report_usage(std::string_view message);
+
+}  // namespace pipecast

@@ -1,0 +1,19 @@
+#pragma once
+#include <vector>
+
+#include "sim/read/scenario.hpp"
+#include "tools/arguments.hpp"
+#include "tools/commands.hpp"
+
+namespace pipecast {
+
+/// `--set` and `--presets`, which every command that reads scenarios has.
+void declare_scenario_options(CLI::App& app);
+
+/// The `--set key.path=value` texts; one without `=` is a sentence for report_usage().
+tl::expected<std::vector<Override>, std::string> overrides_of(const CLI::App& app);
+
+/// The session with the folders of `--presets` searched first.
+Session with_presets(const CLI::App& app, Session session);
+
+}  // namespace pipecast

@@ -1,0 +1,213 @@
+#include "tools/scenario_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace pipecast {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') result += '\\';
+    result += letter;
+  }
+  return result + '"';
+}
+
+std::string seconds_text(Seconds duration) { return exact_text(duration.value, Dimension::Time); }
+std::string bytes_text(Bytes amount) { return exact_text(amount.value, Dimension::Memory); }
+
+Dimension dimension_of(FieldKind kind) {
+  switch (kind) {
+    case FieldKind::Time:
+      return Dimension::Time;
+    case FieldKind::Memory:
+      return Dimension::Memory;
+    case FieldKind::Bandwidth:
+      return Dimension::Bandwidth;
+    case FieldKind::Compute:
+      return Dimension::Compute;
+    case FieldKind::Integer:
+    case FieldKind::Number:
+    case FieldKind::Flag:
+    case FieldKind::Text:
+      return Dimension::None;
+  }
+  return Dimension::None;
+}
+
+/// Writes `key: value` lines and marks those that the file did not give.
+class Listing {
+ public:
+  explicit Listing(const Scenario& scenario) : scenario_(scenario) {}
+
+  void block(std::string_view key, int depth = 0) {
+    text_ += fmt::format("{:{}}{}:\n", "", 2 * depth, key);
+  }
+  /// `path` is the whole key path; its last part is what is printed.
+  void line(std::string_view path, std::string_view value, std::string_view source = "default") {
+    const auto depth = static_cast<int>(std::count(path.begin(), path.end(), '.'));
+    const std::string_view key = path.substr(path.rfind('.') + 1);
+    text_ += fmt::format("{:{}}{}: {}", "", 2 * depth, key, value);
+    if (!is_given(path)) text_ += fmt::format("  # {}", source);
+    text_ += '\n';
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  bool is_given(std::string_view path) const { return scenario_.spans.contains(path); }
+
+  const Scenario& scenario_;
+  std::string text_;
+};
+
+/// One value when all stages agree, else a list per stage, or [stage][microbatch].
+template <class Row>
+std::string per_stage(const std::vector<Row>& rows, std::size_t row_length,
+                      const std::function<std::string(const Row&)>& text_of) {
+  const std::string first = text_of(rows.front());
+  if (std::all_of(rows.begin(), rows.end(), [&](const Row& row) { return text_of(row) == first; }))
+    return first;
+  const bool nested = row_length > 1;
+  std::string text = "[";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i > 0) text += ", ";
+    if (nested && i % row_length == 0) text += '[';
+    text += text_of(rows[i]);
+    if (nested && i % row_length == row_length - 1) text += ']';
+  }
+  return text + "]";
+}
+
+void list_pipeline(Listing& listing, const Scenario& scenario, const ReadContext& context) {
+  const ScheduleChoice& choice = scenario.schedule;
+  listing.block("pipeline");
+  if (choice.name.empty())
+    listing.line("pipeline.schedule",
+                 fmt::format("{{csv: {}, dialect: {}}}", quoted(choice.csv_path),
+                             choice.csv_dialect == CsvDialect::ComputeOnly ? "compute_only"
+                                                                           : "compute_comms"));
+  else
+    listing.line("pipeline.schedule", choice.name);
+  listing.line("pipeline.ranks", std::to_string(scenario.shape.ranks));
+  listing.line("pipeline.chunks", std::to_string(scenario.shape.chunks));
+  listing.line("pipeline.microbatches", std::to_string(scenario.shape.microbatches));
+  const ScheduleInfo* schedule = find_schedule(context.schedules, choice.name);
+  if (schedule == nullptr || schedule->fields.empty()) return;
+  listing.block("params", 1);
+  for (const FieldInfo& field : schedule->fields)
+    if (const auto value = choice.params.find(field.name); value != choice.params.end())
+      listing.line("pipeline.params." + field.name, field_text(field.kind, value->second));
+}
+
+void list_costs(Listing& listing, const Workload& workload) {
+  const std::size_t row = workload.varies_by_microbatch()
+                              ? static_cast<std::size_t>(workload.microbatches)
+                              : std::size_t{1};
+  const auto cost = [&](std::string_view key, Seconds StageCost::*part) {
+    const std::function<std::string(const StageCost&)> text = [&](const StageCost& stage) {
+      return seconds_text(stage.*part);
+    };
+    listing.line(fmt::format("workload.costs.{}", key), per_stage(workload.costs, row, text));
+  };
+  listing.block("costs", 1);
+  cost("forward", &StageCost::forward);
+  cost(workload.backward_is_split ? "backward_input" : "backward", &StageCost::backward_input);
+  if (workload.backward_is_split) cost("backward_weight", &StageCost::backward_weight);
+}
+
+void list_workload(Listing& listing, const Workload& workload) {
+  const auto bytes = [&](std::string_view path, Bytes StageBytes::*part) {
+    const std::function<std::string(const StageBytes&)> text = [&](const StageBytes& stage) {
+      return bytes_text(stage.*part);
+    };
+    listing.line(fmt::format("workload.{}", path), per_stage(workload.bytes, 1, text));
+  };
+  listing.block("workload");
+  list_costs(listing, workload);
+  listing.block("activation", 1);
+  bytes("activation.held_by_forward", &StageBytes::held_by_forward);
+  bytes("activation.released_by_backward_input", &StageBytes::released_by_backward_input);
+  bytes("message", &StageBytes::message_forward);
+  bytes("gradient_message", &StageBytes::message_backward);
+  bytes("parameters", &StageBytes::parameters);
+  bytes("gradients", &StageBytes::gradients);
+  bytes("optimizer", &StageBytes::optimizer);
+}
+
+void list_platform(Listing& listing, const Scenario& scenario, const ReadContext& context) {
+  const PlatformChoice& choice = scenario.platform;
+  listing.block("platform");
+  if (choice.kind.empty()) listing.line("platform.delay", seconds_text(choice.delay));
+  const std::string preset = "preset " + choice.preset;
+  if (!choice.kind.empty()) listing.line("platform.kind", choice.kind, preset);
+  if (const PlatformKind* kind = find_platform_kind(context.platform_kinds, choice.kind))
+    for (const FieldInfo& field : kind->fields)
+      if (const auto value = choice.values.find(field.name); value != choice.values.end())
+        listing.line("platform." + field.name, field_text(field.kind, value->second),
+                     parse_field(field, field.default_text) == value->second ? "default" : preset);
+  if (!choice.devices.empty())
+    listing.line("platform.devices", fmt::format("[{}]", fmt::join(choice.devices, ", ")));
+}
+
+std::string overlap_text(const OverlapCost& overlap) {
+  switch (overlap.rule) {
+    case OverlapCost::Rule::Sum:
+      return "sum";
+    case OverlapCost::Rule::Ratio:
+      return fmt::format("{{ratio: {}}}", format_number(overlap.value));
+    case OverlapCost::Rule::Given:
+      return fmt::format("{{duration: {}}}", seconds_text({overlap.value}));
+  }
+  return "sum";
+}
+
+void list_runtime(Listing& listing, const Scenario& scenario) {
+  const Workload& workload = scenario.workload;
+  listing.line("transfers", policy_name(scenario.transfers));
+  listing.block("overheads");
+  listing.line("overheads.operation", seconds_text(workload.overheads.operation));
+  listing.line("overheads.gap", seconds_text(workload.overheads.gap));
+  listing.line("overheads.message", seconds_text(workload.overheads.message));
+  const bool full = workload.first_stage_input_gradient == FirstStageInputGradient::Full;
+  listing.line("first_stage_input_gradient", full ? "full" : "empty");
+  listing.line("overlap", overlap_text(workload.overlap));
+}
+
+}  // namespace
+
+std::string exact_text(double value, Dimension dimension) {
+  std::string best;
+  for (const std::string_view word : unit_words(dimension)) {
+    const double unit = parse_quantity(fmt::format("1 {}", word), dimension).value_or(1);
+    for (const std::string& number :
+         {fmt::format("{:.12g}", value / unit), format_number(value / unit)}) {
+      const std::string text = fmt::format("{} {}", number, word);
+      if (parse_quantity(text, dimension) != value) continue;
+      if (best.empty() || text.size() < best.size()) best = text;
+    }
+  }
+  return best.empty() ? format_number(value) : best;
+}
+
+std::string field_text(FieldKind kind, const FieldValue& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
+  return exact_text(std::get<double>(value), dimension_of(kind));
+}
+
+std::string scenario_text(const Scenario& scenario, const ReadContext& context) {
+  Listing listing(scenario);
+  listing.line("name", quoted(scenario.name));
+  list_pipeline(listing, scenario, context);
+  list_workload(listing, scenario.workload);
+  list_platform(listing, scenario, context);
+  list_runtime(listing, scenario);
+  return listing.take();
+}
+
+}  // namespace pipecast

@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+
+#include "schedules/schedule.hpp"
+#include "sim/model/workload.hpp"
+#include "tools/arguments.hpp"
+#include "tools/commands.hpp"
+
+namespace pipecast {
+
+/// NAME -p P -m M [-v V] [--costs F,I,W[,C]] [--param k=v]: a schedule of the catalogue on a shape.
+void declare_schedule_options(CLI::App& app);
+
+/// What those options ask for. Times are in ticks: one tick is one second of the model's clock.
+struct ScheduleQuery {
+  const ScheduleInfo* schedule = nullptr;  ///< of the session
+  Shape shape;
+  Workload workload;
+  Seconds delay;  ///< C: from a rank to its neighbour
+  FieldValues params;
+};
+
+/// Faults: an unknown schedule or parameter (input), costs that are no numbers (input).
+Result<ScheduleQuery> schedule_query(const CLI::App& app, const Session& session);
+
+/// The program of the query, through make_program().
+Result<Program> program_of(const ScheduleQuery& query);
+
+}  // namespace pipecast

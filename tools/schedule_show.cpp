@@ -1,0 +1,79 @@
+#include "tools/schedule_show.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "sim/graph/task_graph.hpp"
+#include "sim/report/summary.hpp"
+#include "sim/report/timeline_text.hpp"
+#include "sim/run/longest_path.hpp"
+#include "tools/console.hpp"
+#include "tools/schedule_arguments.hpp"
+
+namespace pipecast {
+namespace {
+
+void declare_show(CLI::App& app) {
+  declare_schedule_options(app);
+  integer_option(app, "--width", "COLUMNS", "columns to draw in (default: the terminal's)", 40,
+                 1000);
+}
+
+std::string heading(const ScheduleQuery& query) {
+  const Shape& shape = query.shape;
+  return fmt::format("{}: {} ranks, {} chunk{} per rank, {} microbatches\n", query.schedule->name,
+                     shape.ranks, shape.chunks, shape.chunks == 1 ? "" : "s", shape.microbatches);
+}
+
+/// What papers print about a schedule; both bubbles by name.
+std::string figures(const Summary& summary) {
+  const auto less = [](const RankSummary& a, const RankSummary& b) {
+    return a.peak_in_flight < b.peak_in_flight;
+  };
+  const auto [fewest, most] = std::minmax_element(summary.ranks.begin(), summary.ranks.end(), less);
+  return fmt::format(
+      "makespan {:.10g} ticks, busiest rank {:.10g}\n"
+      "bubble fraction {:.2f} %  (idle / (ranks x makespan))\n"
+      "bubble overhead {:.2f} %  (makespan / busiest - 1)\n"
+      "in flight at most {} on rank {}, {} on rank {}\n",
+      summary.makespan_s, summary.ideal_s, 100 * summary.bubble_fraction,
+      100 * summary.bubble_overhead, most->peak_in_flight, most->rank.value, fewest->peak_in_flight,
+      fewest->rank.value);
+}
+
+ExitCode act_show(const CLI::App& app, const Session& session) {
+  const Result<ScheduleQuery> query = schedule_query(app, session);
+  if (!query) return report_faults(query.error());
+  const Result<Program> program = program_of(*query);
+  if (!program) return report_faults(program.error());
+  const Platform platform = constant_delay_platform(query->shape.ranks, query->delay);
+  std::vector<DeviceId> devices;
+  for (int rank = 0; rank < query->shape.ranks; ++rank) devices.push_back({rank});
+  const Result<TaskGraph> graph = build_task_graph(*program, query->workload, platform, devices);
+  if (!graph) return report_faults(graph.error());
+
+  const Timeline timeline = longest_path(*graph);
+  const TimelineTextOptions options{
+      .columns = integer_of(app, "--width").value_or(terminal_width()),
+      .color = color_for(STDOUT_FILENO),
+      .labels = TimeLabels::Ticks};
+  std::cout << heading(*query)
+            << timeline_text(*program, query->workload, *graph, timeline, options)
+            << figures(summarise(*program, query->workload, platform, *graph, timeline));
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+Command schedule_show_command() {
+  return {.name = "show",
+          .summary = "draw a schedule in the terminal",
+          .example = "pipecast schedule show zb-h1 -p 4 -m 8 --costs 1,1,1",
+          .declare = declare_show,
+          .act = act_show};
+}
+
+}  // namespace pipecast
