@@ -255,7 +255,7 @@ class TextDiagram {
     text += "\n";
     if (odd) text += odd_legend();
     if (!numbered_)
-      text += fmt::format("compressed: a column is {} wide and shows what filled most of it\n",
+      text += fmt::format("compressed: {} a column, drawn as what filled most\n",
                           duration_text(1 / columns_per_s_));
     if (ranks_.size() < program_.ranks.size())
       text += fmt::format("{} of {} ranks are drawn\n", ranks_.size(), program_.ranks.size());

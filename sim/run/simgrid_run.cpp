@@ -1,5 +1,11 @@
 #include "sim/run/simgrid_run.hpp"
 
+// SimGrid 3.32's version.h does not compile on its own, and 4.0's s4u.hpp does not include it.
+// clang-format off
+#include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
+// clang-format on
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,8 +13,6 @@
 #include <deque>
 #include <limits>
 #include <simgrid/kernel/Timer.hpp>
-#include <simgrid/s4u.hpp>
-#include <simgrid/version.h>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -57,7 +57,7 @@ TEST(ExitCode, TheInfeasibleIsThree) {
   const Workshop workshop;
   workshop.write("shape.yaml",
                  scenario_with("  schedule: interleaved-1f1b\n  ranks: 4\n  chunks: 2\n"
-                               "  microbatches: 7\n"));
+                               "  microbatches: 9\n"));
   EXPECT_EQ(workshop.sh("pipecast check shape.yaml").code, 3);
   EXPECT_EQ(workshop.sh("pipecast schedule show 1f1b -p 4 -v 2 -m 8").code, 3);
   // Rank 0 waits for the backward of 0, rank 1 wants microbatch 1 first.
@@ -71,7 +71,7 @@ TEST(ExitCode, InAMixtureTheInputWins) {
   const Workshop workshop;
   workshop.write("shape.yaml",
                  scenario_with("  schedule: interleaved-1f1b\n  ranks: 4\n  chunks: 2\n"
-                               "  microbatches: 7\n"));
+                               "  microbatches: 9\n"));
   EXPECT_EQ(workshop.sh("pipecast check shape.yaml missing.yaml").code, 1);
   EXPECT_EQ(workshop.sh("pipecast check missing.yaml shape.yaml").code, 1);
   EXPECT_EQ(workshop.sh("pipecast check shape.yaml scenarios/zero-bubble-1.5b.yaml").code, 3);

@@ -27,7 +27,7 @@ std::string content(const fs::path& path) {
 Workshop::Workshop() {
   std::string pattern = (fs::temp_directory_path() / "pipecast-cli-XXXXXX").string();
   folder_ = mkdtemp(pattern.data());
-  fs::create_directory_symlink(PIPECAST_SOURCE_DIR "/scenarios", path("scenarios"));
+  fs::create_directory_symlink(fs::absolute(PIPECAST_SOURCE_DIR "/scenarios"), path("scenarios"));
 }
 
 Workshop::~Workshop() {

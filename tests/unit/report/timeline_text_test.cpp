@@ -72,7 +72,7 @@ TEST(TimelineText, CompressesWhatNeedsTooManyPages) {
   const auto lines = lines_of(text);
   EXPECT_EQ(lines[0], "rank 0  |FFFFF........." + std::string(42, 'x') + std::string(14, 'B'));
   EXPECT_EQ(lines[18], "F forward, B backward, . idle, x forwards and backwards");
-  EXPECT_EQ(lines[19], "compressed: a column is 3.39 ticks wide and shows what filled most of it");
+  EXPECT_EQ(lines[19], "compressed: 3.39 ticks a column, drawn as what filled most");
   for (const std::string& line : lines) EXPECT_LE(line.size(), 80U) << line;
 }
 
