@@ -10,14 +10,18 @@
 namespace pipecast {
 namespace {
 
+/// A text of `n word` is n × factor ÷ divisor: dividing by 1e6 rounds once, multiplying by the
+/// inexact 1e-6 twice, so that 200 us is the double nearest to 0.0002.
 struct Unit {
   std::string_view word;
   double factor;
+  double divisor = 1;
 };
 
 constexpr double kKi = 1024.0;
 
-constexpr std::array kTime{Unit{"ns", 1e-9}, Unit{"us", 1e-6}, Unit{"ms", 1e-3}, Unit{"s", 1.0}};
+constexpr std::array kTime{Unit{"ns", 1, 1e9}, Unit{"us", 1, 1e6}, Unit{"ms", 1, 1e3},
+                           Unit{"s", 1}};
 constexpr std::array kMemory{Unit{"B", 1.0},
                              Unit{"KiB", kKi},
                              Unit{"MiB", kKi* kKi},
@@ -143,7 +147,7 @@ tl::expected<double, std::string> parse_quantity(std::string_view text, Dimensio
       std::find_if(table.begin(), table.end(), [&](const Unit& u) { return u.word == word; });
   if (unit == table.end())
     return tl::unexpected(fmt::format("unknown unit '{}': one of {}", word.substr(0, 40), allowed));
-  const double value = number * unit->factor;
+  const double value = number * unit->factor / unit->divisor;
   if (!std::isfinite(value))
     return tl::unexpected(fmt::format("'{}' is out of range", trimmed(text).substr(0, 40)));
   return dimension == Dimension::Memory ? std::round(value) : value;

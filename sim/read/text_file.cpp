@@ -142,8 +142,10 @@ LinedText::LinedText(std::string text) : text_(std::move(text)) {
 
 std::string_view LinedText::line(int line) const {
   if (line < 1 || line > lines()) return {};
-  const std::size_t begin = starts_[static_cast<std::size_t>(line) - 1];
-  std::size_t end = std::min(text_.find('\n', begin), text_.size());
+  const auto index = static_cast<std::size_t>(line);
+  const std::size_t begin = starts_[index - 1];
+  std::size_t end = index < starts_.size() ? starts_[index] : text_.size();
+  if (end > begin && text_[end - 1] == '\n') --end;
   if (end > begin && text_[end - 1] == '\r') --end;
   return std::string_view(text_).substr(begin, end - begin);
 }

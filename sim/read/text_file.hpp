@@ -40,7 +40,7 @@ class LinedText {
 
   const std::string& text() const { return text_; }
   int lines() const { return static_cast<int>(starts_.size()); }
-  /// Line `line` (from 1) without its end; empty beyond the last one.
+  /// Line `line` (from 1) without its end; empty beyond the last one. O(1).
   std::string_view line(int line) const;
 
  private:

@@ -18,6 +18,12 @@ TEST(Quantity, ParsesEveryUnitToItsBase) {
   EXPECT_DOUBLE_EQ(parse_quantity("1e3 W", Dimension::Power).value(), 1000);
 }
 
+TEST(Quantity, SubunitsAreTheNearestDouble) {
+  EXPECT_EQ(parse_quantity("200 us", Dimension::Time).value(), 200e-6);
+  EXPECT_EQ(parse_quantity("601 us", Dimension::Time).value(), 601e-6);
+  EXPECT_EQ(parse_quantity("7 ns", Dimension::Time).value(), 7e-9);
+}
+
 TEST(Quantity, RoundsBytesToWholeOnes) {
   EXPECT_EQ(parse_quantity("1.2 GiB", Dimension::Memory).value(), 1288490189.0);
 }
