@@ -159,6 +159,7 @@ Result<Program> lower_megatron(const Program& program, MegatronMode mode) {
   const std::string_view name = mode_name(mode);
   if (!is_loop_placed(bare) || has_split_backward(bare))
     return fail(not_lowered(name, "its loops have stage s on rank s mod P and whole backwards"));
+  if (bare.shape.ranks == 1) return bare;  // nothing is sent
   const MegatronShape shape = shape_of(bare);
   if (mode != MegatronMode::Sync && !shape.interleaved)
     return fail(not_lowered(name, "Megatron refuses it without interleaving"));
