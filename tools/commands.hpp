@@ -43,6 +43,7 @@ struct Command {
 
 Command run_command();
 Command check_command();
+Command compare_command();
 Command schedule_command();
 
 /// Every command, in the order of the help text.

@@ -19,6 +19,7 @@ std::vector<Command> builtin_commands() {
   return {
       run_command(),
       check_command(),
+      compare_command(),
       schedule_command(),
   };
 }
