@@ -165,6 +165,8 @@ Result<Program> lower_megatron(const Program& program, MegatronMode mode) {
     return fail(not_lowered(name, "Megatron refuses it without interleaving"));
   if (mode == MegatronMode::Sync && shape.combined)
     return fail(not_lowered(name, "forward/backward pairs need megatron-overlap"));
+  if (shape.interleaved && shape.group < shape.ranks)
+    return fail(not_lowered(name, "Megatron refuses groups of fewer than P microbatches"));
   Program lowered = emptied(bare);
   for (int rank = 0; rank < shape.ranks; ++rank) {
     MegatronRank loop(shape, bare, rank, lowered.ranks[static_cast<std::size_t>(rank)]);
