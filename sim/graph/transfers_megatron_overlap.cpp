@@ -114,12 +114,6 @@ constexpr std::string_view mode_name(MegatronMode mode) {
   return "?";
 }
 
-bool has_pairs(const Program& bare) {
-  return std::any_of(bare.ranks.begin(), bare.ranks.end(), [](const std::vector<Op>& ops) {
-    return std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.joined; });
-  });
-}
-
 int leading_forwards(const std::vector<Op>& ops) {
   return static_cast<int>(
       std::find_if(ops.begin(), ops.end(), [](const Op& op) { return !is_forward(op.kind); }) -

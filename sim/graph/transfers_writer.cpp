@@ -30,6 +30,12 @@ Result<Program> if_same_order(Program lowered, const Program& program, std::stri
   return lowered;
 }
 
+bool has_pairs(const Program& bare) {
+  return std::any_of(bare.ranks.begin(), bare.ranks.end(), [](const std::vector<Op>& ops) {
+    return std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.joined; });
+  });
+}
+
 bool is_loop_placed(const Program& program) {
   return program.placement == loop_placement(program.shape);
 }

@@ -52,4 +52,7 @@ Diagnostic not_lowered(std::string_view lowering, std::string_view reason);
 /// Stage s on rank s mod P, P·v of them.
 bool is_loop_placed(const Program& program);
 
+/// Some cell is an overlapped forward/backward pair. Precondition: no communication is spelt out.
+bool has_pairs(const Program& bare);
+
 }  // namespace pipecast

@@ -146,6 +146,8 @@ class TimePlacer {
 
 Result<Program> lower_zero_bubble(const Program& program) {
   const Program bare = without_communication(program);
+  if (has_pairs(bare))
+    return fail(not_lowered("zero-bubble", "its passes are single, not forward/backward pairs"));
   EagerRun run = eager_run(bare, times_of(bare));
   if (!run.complete) return fail(not_lowered("zero-bubble", "the schedule can never finish"));
   keep_group_of_one_times(bare, run);
