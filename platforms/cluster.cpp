@@ -65,6 +65,32 @@ std::array<Field<Cluster>, 12> network_rows() {
   }};
 }
 
+std::array<Field<Cluster>, 4> collective_rows() {
+  return {{
+      {"collective_latency", &Cluster::collective_latency,
+       "of a tiny collective inside the scale-up domain; 0 s: hop by hop", 0, 1},
+      {"collective_achieved", &Cluster::collective_achieved,
+       "fraction of the links' bandwidth that a huge collective reaches there", 1e-3, 10},
+      {"collective_half_size", &Cluster::collective_half_size,
+       "message at which a large-message collective takes twice its wire time there", 0},
+      {"in_switch_reduction", &Cluster::in_switch_reduction,
+       "whether the scale-up switches can reduce (NVLS)"},
+  }};
+}
+
+std::array<Field<Cluster>, 4> network_collective_rows() {
+  return {{
+      {"network_collective_latency", &Cluster::network_collective_latency,
+       "of a tiny collective over the cards; 0 s: hop by hop", 0, 1},
+      {"network_collective_achieved", &Cluster::network_collective_achieved,
+       "fraction of the cards' bandwidth that a huge collective reaches", 1e-3, 10},
+      {"network_collective_half_size", &Cluster::network_collective_half_size,
+       "message at which a large-message collective takes twice its wire time", 0},
+      {"network_in_switch_reduction", &Cluster::network_in_switch_reduction,
+       "whether the network's switches can reduce (SHARP)"},
+  }};
+}
+
 bool has(const std::vector<Field<Cluster>>& fields, std::string_view name) {
   return std::any_of(fields.begin(), fields.end(),
                      [&](const Field<Cluster>& field) { return field.name == name; });
@@ -103,6 +129,7 @@ void network_faults(Diagnostics& faults, const Cluster& cluster) {
 std::vector<Field<Cluster>> cluster_fields(std::initializer_list<std::string_view> names) {
   const auto nodes = node_rows();
   const auto network = network_rows();
+  const auto collectives = collective_rows();
   std::vector<Field<Cluster>> all(nodes.begin(), nodes.end());
   all.insert(all.end(), network.begin(), network.end());
   std::vector<Field<Cluster>> picked;
@@ -112,7 +139,26 @@ std::vector<Field<Cluster>> cluster_fields(std::initializer_list<std::string_vie
     assert(row != all.end() && "a kind picks rows of the table");
     picked.push_back(*row);
   }
+  picked.insert(picked.end(), collectives.begin(), collectives.end());
   return picked;
+}
+
+std::vector<Field<Cluster>> network_cluster_fields(std::initializer_list<std::string_view> names) {
+  std::vector<Field<Cluster>> picked = cluster_fields(names);
+  const auto across = network_collective_rows();
+  picked.insert(picked.end(), across.begin(), across.end());
+  return picked;
+}
+
+Platform start_platform(std::string name, const Cluster& cluster) {
+  Platform platform;
+  platform.name = std::move(name);
+  platform.collectives_inside = {cluster.collective_latency, cluster.collective_achieved,
+                                 cluster.collective_half_size, cluster.in_switch_reduction};
+  platform.collectives_across = {
+      cluster.network_collective_latency, cluster.network_collective_achieved,
+      cluster.network_collective_half_size, cluster.network_in_switch_reduction};
+  return platform;
 }
 
 Diagnostics cluster_faults(std::string_view kind, const Cluster& cluster,

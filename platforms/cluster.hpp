@@ -37,10 +37,25 @@ struct Cluster {
   std::string cross_rail = "scale-up";
   BytesPerSecond site_bandwidth;
   Seconds site_latency;
+  Seconds collective_latency;
+  double collective_achieved = 1;
+  Bytes collective_half_size;
+  bool in_switch_reduction = false;
+  Seconds network_collective_latency;
+  double network_collective_achieved = 1;
+  Bytes network_collective_half_size;
+  bool network_in_switch_reduction = false;
 };
 
-/// The rows of the field table with these names, in this order.
+/// The rows of the field table with these names, in this order, then those of the collectives
+/// inside the scale-up domain.
 std::vector<Field<Cluster>> cluster_fields(std::initializer_list<std::string_view> names);
+
+/// The same, then also those of the collectives across the network.
+std::vector<Field<Cluster>> network_cluster_fields(std::initializer_list<std::string_view> names);
+
+/// An empty platform that knows the constants of its collectives.
+Platform start_platform(std::string name, const Cluster& cluster);
 
 /// Missing bandwidths among the kind's fields, too many devices, latencies that shrink outwards,
 /// and groups that do not divide.

@@ -7,11 +7,11 @@ namespace pipecast {
 namespace {
 
 std::vector<Field<Cluster>> fields() {
-  return cluster_fields({"nodes", "node_devices", "node_cards", "accelerator", "memory", "scale_up",
-                         "scale_up_bandwidth", "scale_up_achieved", "scale_up_latency",
-                         "card_bandwidth", "card_achieved", "leaf_nodes", "pod_nodes",
-                         "leaf_oversubscription", "spine_oversubscription", "leaf_latency",
-                         "spine_latency", "core_latency"});
+  return network_cluster_fields(
+      {"nodes", "node_devices", "node_cards", "accelerator", "memory", "scale_up",
+       "scale_up_bandwidth", "scale_up_achieved", "scale_up_latency", "card_bandwidth",
+       "card_achieved", "leaf_nodes", "pod_nodes", "leaf_oversubscription",
+       "spine_oversubscription", "leaf_latency", "spine_latency", "core_latency"});
 }
 
 Result<Platform> expand(const FieldValues& values) {
@@ -19,8 +19,7 @@ Result<Platform> expand(const FieldValues& values) {
   const Cluster cluster = pipecast::bind<Cluster>(table, values);
   Diagnostics faults = cluster_faults("fat-tree", cluster, table);
   if (!faults.empty()) return fail(std::move(faults));
-  Platform platform;
-  platform.name = "fat-tree";
+  Platform platform = start_platform("fat-tree", cluster);
   LevelRouting routing = add_cluster_nodes(platform, cluster);
   const int per_node = cluster.node_devices;
   const int cards = cluster.node_cards > 0 ? cluster.node_cards : per_node;

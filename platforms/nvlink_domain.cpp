@@ -7,10 +7,10 @@ namespace pipecast {
 namespace {
 
 std::vector<Field<Cluster>> fields() {
-  return cluster_fields({"nodes", "domain_nodes", "node_devices", "accelerator", "memory",
-                         "scale_up_bandwidth", "scale_up_achieved", "scale_up_latency",
-                         "card_bandwidth", "card_achieved", "leaf_nodes", "leaf_oversubscription",
-                         "leaf_latency", "spine_latency"});
+  return network_cluster_fields({"nodes", "domain_nodes", "node_devices", "accelerator", "memory",
+                                 "scale_up_bandwidth", "scale_up_achieved", "scale_up_latency",
+                                 "card_bandwidth", "card_achieved", "leaf_nodes",
+                                 "leaf_oversubscription", "leaf_latency", "spine_latency"});
 }
 
 Result<Platform> expand(const FieldValues& values) {
@@ -18,8 +18,7 @@ Result<Platform> expand(const FieldValues& values) {
   const Cluster cluster = pipecast::bind<Cluster>(table, values);
   Diagnostics faults = cluster_faults("nvlink-domain", cluster, table);
   if (!faults.empty()) return fail(std::move(faults));
-  Platform platform;
-  platform.name = "nvlink-domain";
+  Platform platform = start_platform("nvlink-domain", cluster);
   const int per_node = cluster.node_devices;
   add_nodes(platform, cluster.nodes, per_node, cluster.accelerator, cluster.memory);
   LevelRouting routing;

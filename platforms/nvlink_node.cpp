@@ -14,8 +14,7 @@ Result<Platform> expand(const FieldValues& values) {
   const Cluster node = pipecast::bind<Cluster>(table, values);
   Diagnostics faults = cluster_faults("nvlink-node", node, table);
   if (!faults.empty()) return fail(std::move(faults));
-  Platform platform;
-  platform.name = "nvlink-node";
+  Platform platform = start_platform("nvlink-node", node);
   platform.routing = add_cluster_nodes(platform, node);
   return platform;
 }

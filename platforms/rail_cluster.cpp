@@ -7,11 +7,11 @@ namespace pipecast {
 namespace {
 
 std::vector<Field<Cluster>> fields() {
-  return cluster_fields({"nodes", "node_devices", "accelerator", "memory", "scale_up",
-                         "scale_up_bandwidth", "scale_up_achieved", "scale_up_latency",
-                         "card_bandwidth", "card_achieved", "leaf_nodes", "pod_nodes",
-                         "leaf_oversubscription", "spine_oversubscription", "leaf_latency",
-                         "spine_latency", "core_latency", "cross_rail"});
+  return network_cluster_fields({"nodes", "node_devices", "accelerator", "memory", "scale_up",
+                                 "scale_up_bandwidth", "scale_up_achieved", "scale_up_latency",
+                                 "card_bandwidth", "card_achieved", "leaf_nodes", "pod_nodes",
+                                 "leaf_oversubscription", "spine_oversubscription", "leaf_latency",
+                                 "spine_latency", "core_latency", "cross_rail"});
 }
 
 /// A meeting point of whole nodes; another rail is reached inside the node unless by the spine.
@@ -47,8 +47,7 @@ Result<Platform> expand(const FieldValues& values) {
   const Cluster cluster = pipecast::bind<Cluster>(table, values);
   Diagnostics faults = cluster_faults("rail-cluster", cluster, table);
   if (!faults.empty()) return fail(std::move(faults));
-  Platform platform;
-  platform.name = "rail-cluster";
+  Platform platform = start_platform("rail-cluster", cluster);
   LevelRouting routing = add_cluster_nodes(platform, cluster);
   RoutingLevel way = empty_level("", platform.devices.size());
   extend_each(platform, way, "card", card_wire(cluster));

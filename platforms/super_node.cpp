@@ -7,11 +7,11 @@ namespace pipecast {
 namespace {
 
 std::vector<Field<Cluster>> fields() {
-  return cluster_fields({"nodes", "domain_nodes", "node_devices", "accelerator", "memory",
-                         "scale_up_bandwidth", "scale_up_achieved", "scale_up_latency",
-                         "domain_oversubscription", "domain_latency", "card_bandwidth",
-                         "card_achieved", "leaf_nodes", "leaf_oversubscription", "leaf_latency",
-                         "spine_latency"});
+  return network_cluster_fields({"nodes", "domain_nodes", "node_devices", "accelerator", "memory",
+                                 "scale_up_bandwidth", "scale_up_achieved", "scale_up_latency",
+                                 "domain_oversubscription", "domain_latency", "card_bandwidth",
+                                 "card_achieved", "leaf_nodes", "leaf_oversubscription",
+                                 "leaf_latency", "spine_latency"});
 }
 
 /// First tier inside the node, second tier between the nodes of a super-node.
@@ -40,8 +40,7 @@ Result<Platform> expand(const FieldValues& values) {
   const Cluster cluster = pipecast::bind<Cluster>(table, values);
   Diagnostics faults = cluster_faults("super-node", cluster, table);
   if (!faults.empty()) return fail(std::move(faults));
-  Platform platform;
-  platform.name = "super-node";
+  Platform platform = start_platform("super-node", cluster);
   LevelRouting routing = add_domains(platform, cluster);
   const int per_node = cluster.node_devices;
   RoutingLevel way = empty_level("", platform.devices.size());

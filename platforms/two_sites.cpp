@@ -7,10 +7,10 @@ namespace pipecast {
 namespace {
 
 std::vector<Field<Cluster>> fields() {
-  return cluster_fields({"sites", "nodes", "node_devices", "accelerator", "memory", "scale_up",
-                         "scale_up_bandwidth", "scale_up_achieved", "scale_up_latency",
-                         "card_bandwidth", "card_achieved", "leaf_nodes", "leaf_oversubscription",
-                         "leaf_latency", "spine_latency", "site_bandwidth", "site_latency"});
+  return network_cluster_fields(
+      {"sites", "nodes", "node_devices", "accelerator", "memory", "scale_up", "scale_up_bandwidth",
+       "scale_up_achieved", "scale_up_latency", "card_bandwidth", "card_achieved", "leaf_nodes",
+       "leaf_oversubscription", "leaf_latency", "spine_latency", "site_bandwidth", "site_latency"});
 }
 
 Result<Platform> expand(const FieldValues& values) {
@@ -22,8 +22,7 @@ Result<Platform> expand(const FieldValues& values) {
     faults.push_back(input_error(fmt::format("a site has {} nodes, not a multiple of leaf_nodes {}",
                                              site_nodes, cluster.leaf_nodes)));
   if (!faults.empty()) return fail(std::move(faults));
-  Platform platform;
-  platform.name = "two-sites";
+  Platform platform = start_platform("two-sites", cluster);
   LevelRouting routing = add_cluster_nodes(platform, cluster);
   const int per_node = cluster.node_devices;
   const int leaf_nodes = std::min(cluster.leaf_nodes, site_nodes);

@@ -229,6 +229,17 @@ Result<Route> route(const Platform& platform, DeviceId from, DeviceId to) {
   return way;
 }
 
+std::vector<std::int32_t> innermost_groups(const Platform& platform) {
+  std::vector<std::int32_t> group_of(platform.devices.size(), 0);
+  if (const auto* levels = std::get_if<LevelRouting>(&platform.routing)) {
+    if (!levels->levels.empty()) group_of = levels->levels.front().group_of;
+  } else if (const auto* torus = std::get_if<TorusRouting>(&platform.routing)) {
+    for (std::size_t device = 0; device < group_of.size(); ++device)
+      group_of[device] = static_cast<std::int32_t>(device) / volume(*torus);
+  }
+  return group_of;
+}
+
 Platform constant_delay_platform(int devices, Seconds delay) {
   Platform platform;
   platform.name = "constant delay";
@@ -259,6 +270,12 @@ Diagnostics check(const Platform& platform) {
     if (!(link.bandwidth.value > 0) || !std::isfinite(link.bandwidth.value))
       faults.push_back(input_error("link " + link.name + ": bandwidth must be greater than 0"));
   }
+  for (const CollectiveTuning* tuning :
+       {&platform.collectives_inside, &platform.collectives_across})
+    if (!(tuning->latency.value >= 0) || !(tuning->half_size.value >= 0) ||
+        !(tuning->achieved > 0) || !std::isfinite(tuning->achieved))
+      faults.push_back(input_error("platform " + platform.name +
+                                   ": the constants of its collectives are out of bounds"));
   Diagnostics routing =
       std::visit([&](const auto& r) { return check_routing(platform, r); }, platform.routing);
   faults.insert(faults.end(), routing.begin(), routing.end());

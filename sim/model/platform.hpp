@@ -97,12 +97,24 @@ struct TorusRouting {
 
 using Routing = std::variant<UniformRouting, LevelRouting, ExplicitRouting, TorusRouting>;
 
+/// How fast collectives run on a part of the fabric, as a fit to a sweep of message sizes gives it.
+struct CollectiveTuning {
+  Seconds latency;         ///< of a tiny collective; 0: not fitted, every hop takes its latency
+  double achieved = 1;     ///< fraction of the links' bandwidth that a huge one reaches
+  Bytes half_size;         ///< size at which the large-message protocol takes twice its wire time
+  bool in_switch = false;  ///< the switches add up and multiply (NVLS, SHARP)
+
+  bool operator==(const CollectiveTuning&) const = default;
+};
+
 /// Devices, links and how to get from one to another. Both evaluators read this and nothing else.
 struct Platform {
   std::string name;
   std::vector<Device> devices;
   std::vector<Link> links;
   Routing routing;
+  CollectiveTuning collectives_inside = {};  ///< among devices that meet at the innermost level
+  CollectiveTuning collectives_across = {};  ///< among devices that do not
 
   bool operator==(const Platform&) const = default;
 };
@@ -122,6 +134,10 @@ struct Route {
 /// O(levels + links of the route). Infeasible when nothing connects the two. `from` must differ
 /// from `to`.
 Result<Route> route(const Platform& platform, DeviceId from, DeviceId to);
+
+/// [device] the group it meets others in at the innermost level: a node, an NVLink domain, a torus.
+/// All devices are one group where the platform has no levels. O(devices).
+std::vector<std::int32_t> innermost_groups(const Platform& platform);
 
 /// Constant delay between any two devices, never contended, whatever the size of the message.
 Platform constant_delay_platform(int devices, Seconds delay);

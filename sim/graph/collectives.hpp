@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sim/graph/flows.hpp"
+
+namespace pipecast {
+
+enum class Collective : std::uint8_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast };
+
+enum class CollectiveAlgorithm : std::uint8_t {
+  Automatic,     ///< by topology and size, as NCCL does
+  Ring,          ///< every device streams to the next one
+  Tree,          ///< two binary trees, each with half of the bytes
+  Direct,        ///< every device with every other one
+  Hierarchical,  ///< inside the innermost groups, and slot by slot across them
+  InSwitch,      ///< the switches reduce: one trip up, one down
+};
+
+/// What is asked for. `bytes` is the size nccl-tests prints: the buffer of a device for all-reduce,
+/// all-to-all and broadcast, the whole input for reduce-scatter, the whole output for all-gather.
+/// The first device of the group is the root of a broadcast.
+struct CollectiveRequest {
+  Collective kind = Collective::AllReduce;
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::Automatic;
+  std::vector<DeviceId> group;
+  Bytes bytes;
+};
+
+/// The flows of a collective and what it decided on. The collective ends when all flows have.
+struct CollectivePlan {
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::Ring;
+  std::vector<Flow> flows;
+};
+
+/// More flows than this are refused before memory is taken for them.
+inline constexpr std::size_t kMaxCollectiveFlows = std::size_t{4} << 20;
+
+/// A collective as flows on the links of the platform, so that it contends with everything else.
+///
+/// Pipelined algorithms are one flow per edge with all the bytes the edge carries: for ring
+/// all-reduce 2 (n−1)/n × bytes, for tree all-reduce bytes/2 in each direction of both trees, in
+/// the switch bytes. Before the bytes flow come the hops of the algorithm, 2 (n−1) for ring
+/// all-reduce, each with the latency of its route; or, where the platform's collectives are fitted,
+/// overhead and inflation of NCCL's protocols (see docs/platforms.md). All-to-all goes pair by
+/// pair, each device's messages one after the other; on a mesh all at once.
+/// O(flows). Errors: fewer than two devices, a device twice or unknown, an algorithm that the
+/// collective or the platform does not have, no route.
+Result<CollectivePlan> plan_collective(const CollectiveRequest& request, const Platform& platform);
+
+/// Bus bandwidth ÷ (bytes ÷ time), as nccl-tests defines it: 2 (n−1)/n for all-reduce, (n−1)/n for
+/// reduce-scatter, all-gather and all-to-all, 1 for broadcast.
+double bus_factor(Collective kind, int devices);
+
+std::string_view collective_name(Collective kind);
+std::string_view algorithm_name(CollectiveAlgorithm algorithm);
+
+}  // namespace pipecast
