@@ -28,6 +28,7 @@ std::vector<OutputOption> output_options() {
       {"--trace", "F.json[.gz]", "write a Chrome trace, for Perfetto or chrome://tracing", "trace"},
       {"--timeline", "F.csv", "write the start and end of every task", "timeline"},
       {"--report", "F.html", "write a report to open in a browser", "html"},
+      {"--svg", "F.svg", "write the pipeline diagram as papers print them", "svg"},
   };
 }
 

@@ -29,7 +29,8 @@ build_targets pipecast
 name=$(basename "$scenario" .yaml)
 mkdir -p out
 "$build/release/pipecast" run "$scenario" \
-  --json "out/$name.json" --trace "out/$name.trace.json.gz" --timeline "out/$name.csv"
+  --json "out/$name.json" --trace "out/$name.trace.json.gz" --timeline "out/$name.csv" --report "out/$name.html"
 say "summary        out/$name.json"
 say "Chrome trace   out/$name.trace.json.gz   (open it at https://ui.perfetto.dev)"
+say "report         out/$name.html   (one page, opens offline in any browser)"
 say "timeline       out/$name.csv"

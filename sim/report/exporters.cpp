@@ -1,8 +1,12 @@
 #include "sim/report/exporters.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/report/chrome_trace.hpp"
+#include "sim/report/html_report.hpp"
+#include "sim/report/timeline_svg.hpp"
 
 namespace pipecast {
 namespace {
@@ -17,6 +21,17 @@ void write_coarse_trace(const RunView& run, std::ostream& out) {
   write_chrome_trace(run, out, {TraceDetail::Coarse, Compression::None});
 }
 
+void write_svg(const RunView& run, std::ostream& out) {
+  const Shape& shape = run.program.shape;
+  TimelineSvgOptions options;
+  options.title = run.scenario;
+  options.subtitle = fmt::format(
+      "{}, {} ranks, {} microbatches; step {}, bubble fraction {:.2f} %, bubble overhead {:.2f} %",
+      run.schedule, shape.ranks, shape.microbatches, format(Seconds{run.summary.makespan_s}),
+      100 * run.summary.bubble_fraction, 100 * run.summary.bubble_overhead);
+  write_timeline_svg(run.program, run.workload, run.graph, run.timeline, options, out);
+}
+
 }  // namespace
 
 std::vector<ExporterInfo> builtin_exporters() {
@@ -29,6 +44,9 @@ std::vector<ExporterInfo> builtin_exporters() {
       {"trace-gz", ".trace.json.gz", "the same, packed", write_packed_trace},
       {"trace-coarse", ".coarse.trace.json", "Chrome trace of bounded size, for huge runs",
        write_coarse_trace},
+      {"html", ".html", "one page to read offline: figures, timeline, idle time, memory",
+       write_html_report},
+      {"svg", ".svg", "pipeline diagram as papers print them", write_svg},
   };
 }
 

@@ -1,16 +1,13 @@
 #include "sim/report/timeline_ink.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 
 namespace pipecast {
 namespace {
 
-/// Part of a column that each ink fills; those of odd chunks follow the others.
-using Shares = std::array<double, 2 * kInks>;
-
 /// Forwards and backwards, neither just the end of a neighbour that a rounded column caught.
-bool is_mixed(const Shares& shares) {
+bool is_mixed(const InkShares& shares) {
   constexpr double kNoticed = 0.15;
   double forward = 0;
   double backward = 0;
@@ -20,6 +17,47 @@ bool is_mixed(const Shares& shares) {
       backward += shares[odd + static_cast<std::size_t>(ink)];
   }
   return forward >= kNoticed && backward >= kNoticed && forward + backward >= 0.5;
+}
+
+std::vector<InkShares> ink_shares(const std::vector<Piece>& row, double columns_per_s, int first,
+                                  int columns) {
+  std::vector<InkShares> shares(static_cast<std::size_t>(columns));
+  for (const Piece& piece : row) {
+    const double begin = std::max(piece.start_s * columns_per_s - first, 0.0);
+    const double end = std::min(piece.end_s * columns_per_s - first, static_cast<double>(columns));
+    const std::size_t ink =
+        static_cast<std::size_t>(ink_of(piece)) + (piece.chunk % 2 == 1 ? kInks : 0);
+    for (auto i = static_cast<std::size_t>(begin); static_cast<double>(i) < end; ++i)
+      shares[i][ink] +=
+          std::min(end, static_cast<double>(i + 1)) - std::max(begin, static_cast<double>(i));
+  }
+  return shares;
+}
+
+/// How many neighbours on each side a column is averaged with.
+int smoothing_reach(const std::vector<Piece>& row, double columns_per_s) {
+  double longest = 0;
+  for (const Piece& piece : row)
+    if (!piece.idle) longest = std::max(longest, piece.seconds() * columns_per_s);
+  constexpr double kFarBelowAColumn = 0.2;
+  constexpr double kVisible = 4;
+  if (longest <= kFarBelowAColumn || longest >= kVisible) return 0;
+  return static_cast<int>(std::ceil(3 * longest));
+}
+
+std::vector<InkShares> smoothed(const std::vector<InkShares>& shares, int reach) {
+  if (reach == 0) return shares;
+  const int columns = static_cast<int>(shares.size());
+  std::vector<InkShares> result(shares.size());
+  for (int i = 0; i < columns; ++i) {
+    const int begin = std::max(i - reach, 0);
+    const int end = std::min(i + reach + 1, columns);
+    InkShares& mean = result[static_cast<std::size_t>(i)];
+    for (int j = begin; j < end; ++j)
+      for (std::size_t ink = 0; ink < mean.size(); ++ink)
+        mean[ink] += shares[static_cast<std::size_t>(j)][ink] / (end - begin);
+  }
+  return result;
 }
 
 }  // namespace
@@ -78,29 +116,26 @@ std::vector<Ink> inks_used(const std::vector<std::vector<Piece>>& rows, bool com
   return inks;
 }
 
+std::vector<InkShares> smooth_ink_shares(const std::vector<Piece>& row, double columns_per_s,
+                                         int first, int columns) {
+  return smoothed(ink_shares(row, columns_per_s, first, columns),
+                  smoothing_reach(row, columns_per_s));
+}
+
 std::vector<CompressedColumn> compress_row(const std::vector<Piece>& row, double columns_per_s,
                                            int first, int columns) {
-  std::vector<Shares> shares(static_cast<std::size_t>(columns));
-  for (const Piece& piece : row) {
-    const double begin = std::max(piece.start_s * columns_per_s - first, 0.0);
-    const double end = std::min(piece.end_s * columns_per_s - first, static_cast<double>(columns));
-    const std::size_t ink =
-        static_cast<std::size_t>(ink_of(piece)) + (piece.chunk % 2 == 1 ? kInks : 0);
-    for (auto i = static_cast<std::size_t>(begin); static_cast<double>(i) < end; ++i)
-      shares[i][ink] +=
-          std::min(end, static_cast<double>(i + 1)) - std::max(begin, static_cast<double>(i));
-  }
-  std::vector<CompressedColumn> line;
-  line.reserve(shares.size());
-  for (const Shares& share : shares) {
-    const auto most =
-        static_cast<std::size_t>(std::max_element(share.begin(), share.end()) - share.begin());
-    if (is_mixed(share))
-      line.push_back({Ink::Mixed, false});
-    else if (share[most] > 0)
-      line.push_back({static_cast<Ink>(most % kInks), most >= kInks});
+  const std::vector<InkShares> shares = ink_shares(row, columns_per_s, first, columns);
+  const std::vector<InkShares> smooth = smoothed(shares, smoothing_reach(row, columns_per_s));
+  std::vector<CompressedColumn> line(shares.size());
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const auto most = static_cast<std::size_t>(
+        std::max_element(shares[i].begin(), shares[i].end()) - shares[i].begin());
+    const Ink ink = shares[i][most] > 0 ? static_cast<Ink>(most % kInks) : Ink::None;
+    const bool works = ink != Ink::None && ink < Ink::Idle;
+    if (works && (is_mixed(smooth[i]) || is_mixed(shares[i])))
+      line[i] = {Ink::Mixed, false};
     else
-      line.push_back({});
+      line[i] = {ink, ink != Ink::None && most >= kInks};
   }
   return line;
 }

@@ -31,6 +31,16 @@ std::string_view ink_name(Ink ink);
 /// rows can hold it.
 std::vector<Ink> inks_used(const std::vector<std::vector<Piece>>& rows, bool compressed);
 
+/// Part of a column's time, 0 to 1, that each ink fills; those of odd chunks follow the others.
+using InkShares = std::array<double, 2 * kInks>;
+
+/// The shares of `columns` columns, the first beginning at `first` columns from the start of the
+/// step. Where operations are about as long as columns, a share is the mean over the neighbours
+/// that a few operations reach: else columns and operations would beat against each other and show
+/// stripes that are not there. O(columns of every piece + columns).
+std::vector<InkShares> smooth_ink_shares(const std::vector<Piece>& row, double columns_per_s,
+                                         int first, int columns);
+
 struct CompressedColumn {
   Ink ink = Ink::None;
   bool odd = false;  ///< of an odd chunk
@@ -38,9 +48,8 @@ struct CompressedColumn {
   bool operator==(const CompressedColumn&) const = default;
 };
 
-/// What fills most of each of `columns` columns, the first beginning at `first` columns from the
-/// start of the step. Columns that hold both forwards and backwards are Mixed.
-/// O(pieces + columns of every piece).
+/// One ink a column: that of the largest share; Mixed where the column is mostly work and forwards
+/// and backwards both have a good smooth share.
 std::vector<CompressedColumn> compress_row(const std::vector<Piece>& row, double columns_per_s,
                                            int first, int columns);
 

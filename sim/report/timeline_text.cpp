@@ -33,11 +33,24 @@ char fill_of(Ink ink) {
 
 /// ANSI colours that also differ in brightness; odd chunks are darker.
 std::string_view ansi_of(const Column& column) {
-  constexpr std::array<std::string_view, kInks> kEven = {
-      "",  "30;48;5;117", "30;48;5;114", "30;48;5;80", "30;48;5;221",
-      "2", "31",          "35",          "30;48;5;152"};
-  constexpr std::array<std::string_view, kInks> kOdd = {
-      "", "97;48;5;25", "97;48;5;28", "97;48;5;30", "97;48;5;130", "2", "31", "35", "30;48;5;152"};
+  constexpr std::array<std::string_view, kInks> kEven = {"",
+                                                         "38;5;16;48;5;117",
+                                                         "38;5;16;48;5;114",
+                                                         "38;5;16;48;5;80",
+                                                         "38;5;16;48;5;221",
+                                                         "2",
+                                                         "31",
+                                                         "35",
+                                                         "38;5;16;48;5;152"};
+  constexpr std::array<std::string_view, kInks> kOdd = {"",
+                                                        "38;5;231;48;5;25",
+                                                        "38;5;231;48;5;28",
+                                                        "38;5;231;48;5;30",
+                                                        "38;5;231;48;5;130",
+                                                        "2",
+                                                        "31",
+                                                        "35",
+                                                        "38;5;16;48;5;152"};
   return (column.odd ? kOdd : kEven)[static_cast<std::size_t>(column.ink)];
 }
 
@@ -230,6 +243,7 @@ class TextDiagram {
       line[static_cast<std::size_t>(at)] = '+';
       std::string label = axis.label(mark * axis.step_s);
       if (numbers.empty() && !axis.unit.empty()) label += " " + axis.unit;
+      if (at + static_cast<int>(label.size()) > columns) break;
       numbers.resize(std::max(numbers.size(), static_cast<std::size_t>(at)), ' ');
       numbers += label;
     }

@@ -70,7 +70,7 @@ TEST(TimelineText, CutsIntoPagesWhereFewBoxesAreCut) {
 TEST(TimelineText, CompressesWhatNeedsTooManyPages) {
   const std::string text = drawn(run_of(16, 64, {{1}, {1}, {1}}), ticks(80));
   const auto lines = lines_of(text);
-  EXPECT_EQ(lines[0], "rank 0  |FFFFF........." + std::string(42, 'x') + std::string(14, 'B'));
+  EXPECT_EQ(lines[0], "rank 0  |FFFFF........." + std::string(43, 'x') + std::string(13, 'B'));
   EXPECT_EQ(lines[18], "F forward, B backward, . idle, x forwards and backwards");
   EXPECT_EQ(lines[19], "compressed: 3.39 ticks a column, drawn as what filled most");
   for (const std::string& line : lines) EXPECT_LE(line.size(), 80U) << line;
@@ -107,7 +107,7 @@ TEST(TimelineText, ColoursOnlyWhenAsked) {
   TimelineTextOptions options = ticks(80);
   options.color = Color::Ansi;
   const std::string text = drawn(run, options);
-  EXPECT_NE(text.find("\x1b[30;48;5;117mF0  F1  \x1b[0m"), std::string::npos) << text;
+  EXPECT_NE(text.find("\x1b[38;5;16;48;5;117mF0  F1  \x1b[0m"), std::string::npos) << text;
 }
 
 TEST(TimelineText, AStepWithoutTimeSaysSo) {
