@@ -15,12 +15,13 @@ namespace pipecast {
 /// A program may spell its sends and receives out (a lowered list). Each cell of sends and receives
 /// is then one entry of its rank's communication queue, and the policy says what the cells mean:
 ///
-/// | cell       | Overlapped | Fifo              | Blocking                     | Posted |
-/// |------------|------------|-------------------|------------------------------|------------------|
-/// | plain      | ignored    | joins the queue   | joins it, the rank waits     | active from here
-/// | | post(…)    | ignored    | joins the queue   | joins it when the rank is here | active from
-/// here | | wait(…)    | ignored    | ignored           | the rank waits               | the rank
-/// waits   |
+// clang-format off
+/// | cell    | Overlapped | Fifo            | Blocking                        | Posted            |
+/// |---------|------------|-----------------|---------------------------------|-------------------|
+/// | plain   | ignored    | joins the queue | joins it, the rank waits        | active from here  |
+/// | post(…) | ignored    | joins the queue | joins it when the rank is here  | active from here  |
+/// | wait(…) | ignored    | ignored         | the rank waits                  | the rank waits    |
+// clang-format on
 ///
 /// In a queue (Fifo, Blocking) an entry is active when the one before it is complete, and complete
 /// when all its transfers are. A transfer runs when its producer has ended and it is active on both
