@@ -15,6 +15,8 @@ ScheduleInfo zb_h1();
 ScheduleInfo zb_h2();
 ScheduleInfo interleaved_zb();
 ScheduleInfo zbv();
+ScheduleInfo zb_auto();
+ScheduleInfo zb_v_auto();
 ScheduleInfo v_half();
 ScheduleInfo v_min();
 ScheduleInfo v_1f1b();

@@ -18,6 +18,15 @@ struct ScheduleRequest {
   Shape shape;
   FieldValues params;
   const Workload& workload;
+  Seconds transfer_hint = {};  ///< expected time of a message between neighbouring ranks, the
+                               ///< workload's message overhead not included
+};
+
+/// A time that no order of a schedule can beat under the same request.
+struct TimeBound {
+  enum class Of : std::uint8_t { LargestRankSpan, Makespan };
+  Seconds at_least;
+  Of of = Of::LargestRankSpan;
 };
 
 /// How a schedule's program computes gradients.
@@ -35,6 +44,7 @@ struct ScheduleInfo {
   std::vector<FieldInfo> fields;
   Diagnostics (*check)(const ScheduleRequest&) = nullptr;
   Result<Program> (*generate)(const ScheduleRequest&) = nullptr;
+  TimeBound (*lower_bound)(const ScheduleRequest&) = nullptr;  ///< null: none is known
 };
 
 /// Every schedule we know, in the order `pipecast schedule list` prints.

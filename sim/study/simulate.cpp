@@ -5,18 +5,20 @@
 
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
+#include "sim/study/expected_transfer.hpp"
 
 namespace pipecast {
 namespace {
 
-Result<Program> program_of(const Scenario& scenario, const ReadContext& context) {
+Result<Program> program_of(const Scenario& scenario, const ReadContext& context,
+                           Seconds transfer_hint) {
   const ScheduleChoice& choice = scenario.schedule;
   if (choice.csv_program) return *choice.csv_program;
   const ScheduleInfo* schedule = find_schedule(context.schedules, choice.name);
   if (schedule == nullptr)
     return fail(input_error("schedule '" + choice.name + "' is not registered", {}, choice.where));
   Result<Program> program =
-      make_program(*schedule, {scenario.shape, choice.params, scenario.workload});
+      make_program(*schedule, {scenario.shape, choice.params, scenario.workload, transfer_hint});
   if (!program) return fail(located(std::move(program.error()), choice.where));
   return program;
 }
@@ -48,6 +50,13 @@ Result<std::vector<DeviceId>> devices_of(const Scenario& scenario, const Platfor
   std::vector<DeviceId> result;
   for (const int device : devices) result.push_back({device});
   return result;
+}
+
+/// Nothing to expect of a platform that is at fault; its faults are reported by the caller.
+Seconds transfer_hint(const Scenario& scenario, const Result<Platform>& platform) {
+  if (!platform) return {};
+  const Result<std::vector<DeviceId>> devices = devices_of(scenario, *platform);
+  return devices ? expected_transfer(*platform, *devices, scenario.workload) : Seconds{};
 }
 
 std::string schedule_name(const ScheduleChoice& choice) {
@@ -85,7 +94,7 @@ RunView FinishedRun::view() const {
 
 Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context) {
   Result<Platform> platform = platform_of(scenario, context);
-  Result<Program> program = program_of(scenario, context);
+  Result<Program> program = program_of(scenario, context, transfer_hint(scenario, platform));
   Diagnostics faults;
   if (!platform) faults.insert(faults.end(), platform.error().begin(), platform.error().end());
   if (!program) faults.insert(faults.end(), program.error().begin(), program.error().end());
