@@ -39,6 +39,17 @@ Diagnostics require_chunks(std::string_view schedule, const Shape& shape, int ch
                      "set chunks to " + std::to_string(chunks))};
 }
 
+Diagnostics require_units(std::string_view schedule, const Shape& shape, int per_microbatch) {
+  const std::int64_t units = std::int64_t{shape.microbatches} * per_microbatch;
+  const std::int64_t ops = units * shape.ranks * shape.chunks;
+  if (units <= kMaxMicrobatches && ops <= kMaxOps) return {};
+  return {infeasible(std::string(schedule) + " makes " + std::to_string(units) + " units of " +
+                         std::to_string(shape.microbatches) + " microbatches, allowed are " +
+                         std::to_string(kMaxMicrobatches) + " and " + std::to_string(kMaxOps) +
+                         " over all ranks",
+                     "take fewer microbatches")};
+}
+
 std::string nearest_multiples(int value, int step) {
   const int below = value / step * step;
   if (below == value) return std::to_string(value);

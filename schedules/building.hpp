@@ -56,6 +56,9 @@ Diagnostics require_one_chunk(std::string_view schedule, const Shape& shape);
 Diagnostics require_chunks(std::string_view schedule, const Shape& shape, int chunks,
                            std::string_view why);
 
+/// The bounds of a shape whose microbatches a schedule multiplies, into cuts or over steps.
+Diagnostics require_units(std::string_view schedule, const Shape& shape, int per_microbatch);
+
 /// "12 or 16": the multiples of `step` next to `value`, none below `step`.
 std::string nearest_multiples(int value, int step);
 

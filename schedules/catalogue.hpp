@@ -7,6 +7,7 @@ namespace pipecast {
 ScheduleInfo gpipe();
 ScheduleInfo one_f_one_b();
 ScheduleInfo eager_1f1b();
+ScheduleInfo bpipe();
 ScheduleInfo interleaved_1f1b();
 ScheduleInfo combined_1f1b();
 ScheduleInfo group_interleaved();
@@ -24,6 +25,9 @@ ScheduleInfo dualpipe();
 ScheduleInfo dualpipe_v();
 ScheduleInfo chimera();
 ScheduleInfo hanayo();
+ScheduleInfo pipedream();
+ScheduleInfo pipedream_2bw();
+ScheduleInfo seq1f1b();
 ScheduleInfo forward_only();
 ScheduleInfo forward_only_interleaved();
 

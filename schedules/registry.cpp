@@ -8,19 +8,36 @@
 namespace pipecast {
 
 std::vector<ScheduleInfo> builtin_schedules() {
+  // clang-format off: one schedule a line
   return {
-      gpipe(),         one_f_one_b(),
-      eager_1f1b(),    interleaved_1f1b(),
-      combined_1f1b(), group_interleaved(),
-      looped_bfs(),    zb_h1(),
-      zb_h2(),         interleaved_zb(),
-      zbv(),           zb_auto(),
-      zb_v_auto(),     v_half(),
-      v_min(),         v_1f1b(),
-      dualpipe(),      dualpipe_v(),
-      chimera(),       hanayo(),
-      forward_only(),  forward_only_interleaved(),
+      gpipe(),
+      one_f_one_b(),
+      eager_1f1b(),
+      bpipe(),
+      interleaved_1f1b(),
+      combined_1f1b(),
+      group_interleaved(),
+      looped_bfs(),
+      zb_h1(),
+      zb_h2(),
+      interleaved_zb(),
+      zbv(),
+      zb_auto(),
+      zb_v_auto(),
+      v_half(),
+      v_min(),
+      v_1f1b(),
+      dualpipe(),
+      dualpipe_v(),
+      chimera(),
+      hanayo(),
+      pipedream(),
+      pipedream_2bw(),
+      seq1f1b(),
+      forward_only(),
+      forward_only_interleaved(),
   };
+  // clang-format on
 }
 
 const ScheduleInfo* find_schedule(std::span<const ScheduleInfo> schedules, std::string_view name) {

@@ -27,7 +27,7 @@ std::vector<Arrivals> arrivals(const TaskGraph& graph, const Timeline& timeline)
     for (auto [next, end] = boost::adjacent_vertices(from, graph.dependencies); next != end;
          ++next) {
       const Task& task = graph.tasks[*next];
-      if (!is_transfer(task)) continue;
+      if (!is_transfer(task) || is_exchange(task.kind)) continue;
       const double ended = timeline.intervals[from].end_s;
       Arrivals& arrival = result[*next];
       if (produces(graph.tasks[from], task))

@@ -22,8 +22,8 @@ struct Task {
   std::int32_t route = -1;  ///< transfer: index into TaskGraph::routes; else −1
   std::int32_t position =
       -1;  ///< compute: index of the cell's first op in the rank's program; else −1
-  OpKind kind =
-      OpKind::Forward;  ///< of the cell's first op; SendForward or SendBackward for a transfer
+  OpKind kind = OpKind::Forward;  ///< of the cell's first op; of a transfer SendForward,
+                                  ///< SendBackward, EvictActivation or RestoreActivation
   Stream stream = Stream::Compute;
   std::uint8_t cell_ops = 1;  ///< ops in the cell; 2 for an overlapped pair
 

@@ -59,6 +59,11 @@ class GraphBuilder {
       if (auto ordered = add_transfer_order(policy); !ordered) return fail(ordered.error());
       finish();
     }
+    if (!program_.exchanges.empty()) {
+      for (const ActivationExchange& exchange : program_.exchanges) add_exchange(exchange);
+      if (!faults_.empty()) return fail(std::move(faults_));
+      finish();
+    }
     if (!complete()) return fail(describe_deadlock(graph_, program_));
     return std::move(graph_);
   }
@@ -177,20 +182,44 @@ class GraphBuilder {
       return;
     }
     const StageBytes& bytes = workload_.bytes[static_cast<std::size_t>(stage)];
+    const Bytes message =
+        kind == OpKind::SendForward ? bytes.message_forward : bytes.message_backward;
+    const std::uint32_t task = add_transfer(kind, {stage}, microbatch, message, from, to);
+    edges_.emplace_back(producer, task);
+    edges_.emplace_back(task, consumer);
+  }
+
+  /// `bytes` are those of a whole microbatch.
+  std::uint32_t add_transfer(OpKind kind, Stage stage, Microbatch microbatch, Bytes bytes,
+                             std::int32_t from, std::int32_t to) {
     Task transfer;
     transfer.kind = kind;
     transfer.stream = Stream::Transfer;
     transfer.seconds = workload_.overheads.message.value;
-    transfer.bytes =
-        kind == OpKind::SendForward ? bytes.message_forward.value : bytes.message_backward.value;
+    transfer.bytes = bytes.value * workload_.bytes_share(microbatch);
     transfer.rank = from;
     transfer.peer = to;
-    transfer.stage = stage;
+    transfer.stage = stage.value;
     transfer.microbatch = microbatch.value;
     transfer.route = route_between(from, to);
-    const std::uint32_t task = add_task(transfer);
-    edges_.emplace_back(producer, task);
-    edges_.emplace_back(task, consumer);
+    return add_task(transfer);
+  }
+
+  /// The activation's way to its host and back. Exchanges keep out of the transfer policy: they
+  /// have no place in a framework's list of sends and receives.
+  void add_exchange(const ActivationExchange& exchange) {
+    const auto [stage, microbatch, host, restore_after] = exchange;
+    const std::uint32_t forward = producers_.forward(stage.value, microbatch.value);
+    const std::int32_t home = graph_.tasks[forward].rank;
+    const Bytes held = workload_.bytes[stage.at()].held_by_forward;
+    const std::uint32_t evict =
+        add_transfer(OpKind::EvictActivation, stage, microbatch, held, home, host.value);
+    const std::uint32_t restore =
+        add_transfer(OpKind::RestoreActivation, stage, microbatch, held, host.value, home);
+    edges_.emplace_back(forward, evict);
+    edges_.emplace_back(evict, restore);
+    edges_.emplace_back(producers_.gradient(stage.value, restore_after.value), restore);
+    edges_.emplace_back(restore, producers_.gradient(stage.value, microbatch.value));
   }
 
   std::int32_t route_between(std::int32_t from, std::int32_t to) {
@@ -249,6 +278,8 @@ Result<TaskGraph> build_task_graph(const Program& program, const Workload& workl
                                    const Platform& platform,
                                    std::span<const DeviceId> device_of_rank,
                                    TransferPolicy policy) {
+  if (workload.cuts != program.cuts)
+    return build_task_graph(program, fitted(workload, program), platform, device_of_rank, policy);
   if (Diagnostics faults = check(workload, program); !faults.empty())
     return fail(std::move(faults));
   if (Diagnostics faults = check_devices(program, platform, device_of_rank); !faults.empty())

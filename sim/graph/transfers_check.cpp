@@ -132,13 +132,9 @@ bool has_transfers(const Program& program) {
 }
 
 Program without_communication(const Program& program) {
-  Program bare;
-  bare.shape = program.shape;
-  bare.placement = program.placement;
-  bare.ranks.resize(program.ranks.size());
-  for (std::size_t rank = 0; rank < program.ranks.size(); ++rank)
-    for (const Op& op : program.ranks[rank])
-      if (is_compute(op.kind)) bare.ranks[rank].push_back(op);
+  Program bare = program;
+  for (std::vector<Op>& ops : bare.ranks)
+    std::erase_if(ops, [](const Op& op) { return !is_compute(op.kind); });
   return bare;
 }
 

@@ -32,12 +32,10 @@ class RankWriter {
   std::vector<Op>& ops_;
 };
 
-/// The same shape and placement with empty lists.
+/// The same program with empty lists.
 inline Program emptied(const Program& program) {
-  Program result;
-  result.shape = program.shape;
-  result.placement = program.placement;
-  result.ranks.resize(program.ranks.size());
+  Program result = program;
+  for (std::vector<Op>& ops : result.ranks) ops.clear();
   return result;
 }
 

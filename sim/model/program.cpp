@@ -92,6 +92,10 @@ std::string_view op_word(OpKind kind) {
       return "REDUCE_GRAD";
     case OpKind::Optimizer:
       return "OPTIMIZER";
+    case OpKind::EvictActivation:
+      return "EVICT";
+    case OpKind::RestoreActivation:
+      return "RESTORE";
     case OpKind::Gap:
       return "GAP";
   }

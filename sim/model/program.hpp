@@ -38,11 +38,13 @@ enum class OpKind : std::uint8_t {
   ReceiveForward,  ///< the activation of the previous stage arrives
   SendBackward,    ///< the gradient leaves for the previous stage
   ReceiveBackward,
-  Unshard,     ///< gather the parameters of a stage
-  Reshard,     ///< free gathered parameters
-  ReduceGrad,  ///< reduce the gradients of a stage over the replicas
-  Optimizer,   ///< the rank's parameter update
-  Gap,         ///< time the runtime spends between two operations; never in a Program
+  Unshard,          ///< gather the parameters of a stage
+  Reshard,          ///< free gathered parameters
+  ReduceGrad,       ///< reduce the gradients of a stage over the replicas
+  Optimizer,        ///< the rank's parameter update
+  EvictActivation,  ///< a stashed activation moves to another rank; a transfer, never in a Program
+  RestoreActivation,  ///< and back; never in a Program
+  Gap,                ///< time the runtime spends between two operations; never in a Program
 };
 
 /// How the runtime treats a communication cell. Ops in one cell share it.
@@ -77,6 +79,11 @@ constexpr bool is_receive(OpKind kind) {
   return kind == OpKind::ReceiveForward || kind == OpKind::ReceiveBackward;
 }
 
+/// An activation on its way to the rank that keeps it for another, or back.
+constexpr bool is_exchange(OpKind kind) {
+  return kind == OpKind::EvictActivation || kind == OpKind::RestoreActivation;
+}
+
 /// Which rank holds a stage. Bidirectional schedules place a stage once per direction and the
 /// microbatch decides which copy computes it; every other schedule has one direction.
 struct Placement {
@@ -98,11 +105,50 @@ Placement loop_placement(const Shape& shape);
 /// Chunk k runs up the ranks when k is even and down when it is odd; with two chunks this is a V.
 Placement zigzag_placement(const Shape& shape);
 
+/// Microbatches cut along the sequence into units that are scheduled on their own: shares of a
+/// microbatch's seconds and bytes, one per cut, each list adding up to 1. Empty: whole
+/// microbatches.
+struct SequenceCuts {
+  std::vector<double> seconds;
+  std::vector<double> bytes;
+
+  int count() const { return seconds.empty() ? 1 : static_cast<int>(seconds.size()); }
+  bool operator==(const SequenceCuts&) const = default;
+};
+
+/// Which weights the forward of a microbatch uses when a program spans several updates. Update
+/// group g is the g-th of the equal runs of microbatches between updates; version n of the weights
+/// has seen n groups.
+enum class WeightRule : std::uint8_t {
+  Flush,           ///< group g uses version g: nothing of it starts before group g−1 is done
+  Newest,          ///< the newest version of the stage; the backward uses the same (stashing)
+  OneBatchBehind,  ///< group g uses version max(0, g−1): two versions are enough
+};
+
+/// An activation that another rank keeps between its forward and its backward. It leaves when the
+/// forward has ended and comes back when the backward of `restore_after` on the same stage has.
+struct ActivationExchange {
+  Stage stage;
+  Microbatch microbatch;
+  Rank host;
+  Microbatch restore_after;
+
+  bool operator==(const ActivationExchange&) const = default;
+};
+
 /// A schedule: what each rank does, in order. Everything else follows from dependencies.
+///
+/// `shape.microbatches` counts the units of the lists. With cuts, unit u is cut u mod count of
+/// microbatch u div count; a program of several steps numbers on from one step to the next.
 struct Program {
   Shape shape;
   Placement placement;
   std::vector<std::vector<Op>> ranks;  ///< [rank][position]
+  SequenceCuts cuts;
+  int steps = 1;    ///< training steps the program spans, all with the same number of microbatches
+  int updates = 1;  ///< weight updates in it, evenly over its microbatches
+  WeightRule weights = WeightRule::Flush;
+  std::vector<ActivationExchange> exchanges;
 
   bool operator==(const Program&) const = default;
 };

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/model/exchanges.hpp"
 #include "sim/model/program.hpp"
+#include "sim/model/weights.hpp"
 
 namespace pipecast {
 namespace {
@@ -35,6 +37,8 @@ std::uint8_t transfer_bit(OpKind kind) {
     case OpKind::Reshard:
     case OpKind::ReduceGrad:
     case OpKind::Optimizer:
+    case OpKind::EvictActivation:
+    case OpKind::RestoreActivation:
     case OpKind::Gap:
       return 0;
   }
@@ -212,6 +216,12 @@ class ProgramChecker {
   std::int32_t position_ = -1;
 };
 
+std::vector<Violation> as_violations(const Diagnostics& faults) {
+  std::vector<Violation> found;
+  for (const Diagnostic& fault : faults) found.push_back({fault.message, Rank{-1}, -1});
+  return found;
+}
+
 std::string frame_fault(const Program& program) {
   const Placement& placement = program.placement;
   const std::size_t stages = static_cast<std::size_t>(std::max(placement.stages, 0));
@@ -237,14 +247,16 @@ std::string frame_fault(const Program& program) {
 }  // namespace
 
 std::vector<Violation> violations(const Program& program) {
-  if (const Diagnostics faults = check(program.shape); !faults.empty()) {
-    std::vector<Violation> found;
-    for (const Diagnostic& fault : faults) found.push_back({fault.message, Rank{-1}, -1});
-    return found;
-  }
+  if (const Diagnostics faults = check(program.shape); !faults.empty())
+    return as_violations(faults);
   if (std::string fault = frame_fault(program); !fault.empty())
     return {{std::move(fault), Rank{-1}, -1}};
-  return ProgramChecker(program).run();
+  if (std::vector<Violation> found = as_violations(check_units(program)); !found.empty())
+    return found;
+  if (std::vector<Violation> found = ProgramChecker(program).run(); !found.empty()) return found;
+  if (std::vector<Violation> found = as_violations(check_weights(program)); !found.empty())
+    return found;
+  return as_violations(check_exchanges(program));
 }
 
 Diagnostics check(const Program& program) {

@@ -68,10 +68,12 @@ Diagnostics check(const Workload& workload, const Program& program) {
     faults.push_back(input_error("costs are for " + std::to_string(workload.stages) +
                                  " stages, the schedule has " +
                                  std::to_string(program.placement.stages)));
-  if (workload.varies_by_microbatch() && workload.microbatches != program.shape.microbatches)
+  const int per_step = program.shape.microbatches / (program.cuts.count() * program.steps);
+  if (workload.varies_by_microbatch() && workload.microbatches != per_step)
     faults.push_back(input_error("costs are for " + std::to_string(workload.microbatches) +
-                                 " microbatches, the schedule has " +
-                                 std::to_string(program.shape.microbatches)));
+                                 " microbatches, the schedule has " + std::to_string(per_step)));
+  if (workload.cuts != program.cuts)
+    faults.push_back(input_error("the costs are not cut along the sequence as the schedule is"));
   if (!workload.backward_is_split && has_split_backward(program))
     faults.push_back(
         input_error("the schedule splits the backward, the costs give only the whole of it",
@@ -79,7 +81,16 @@ Diagnostics check(const Workload& workload, const Program& program) {
   return faults;
 }
 
-Seconds duration(const Workload& workload, const Op& op) {
+Workload fitted(const Workload& workload, const Program& program) {
+  Workload result = workload;
+  result.cuts = program.cuts;
+  return result;
+}
+
+namespace {
+
+/// Of the whole microbatch.
+Seconds whole_duration(const Workload& workload, const Op& op) {
   const StageCost& cost = workload.cost(op.stage, op.microbatch);
   const bool empty_input =
       workload.first_stage_input_gradient == FirstStageInputGradient::Empty && op.stage.value == 0;
@@ -100,10 +111,19 @@ Seconds duration(const Workload& workload, const Op& op) {
     case OpKind::Reshard:
     case OpKind::ReduceGrad:
     case OpKind::Optimizer:
+    case OpKind::EvictActivation:
+    case OpKind::RestoreActivation:
     case OpKind::Gap:
       return Seconds{};
   }
   return Seconds{};
+}
+
+}  // namespace
+
+Seconds duration(const Workload& workload, const Op& op) {
+  const Seconds whole = whole_duration(workload, op);
+  return workload.cuts.seconds.empty() ? whole : whole * workload.seconds_share(op.microbatch);
 }
 
 Seconds cell_duration(const Workload& workload, std::span<const Op> cell) {

@@ -68,23 +68,38 @@ struct Workload {
   Overheads overheads;
   FirstStageInputGradient first_stage_input_gradient = FirstStageInputGradient::Full;
   OverlapCost overlap;
+  SequenceCuts
+      cuts;  ///< those of the program it is fitted to: ops then name units, not microbatches
 
   bool varies_by_microbatch() const { return costs.size() > static_cast<std::size_t>(stages); }
-  const StageCost& cost(Stage stage, Microbatch microbatch) const {
-    return varies_by_microbatch()
-               ? costs[stage.at() * static_cast<std::size_t>(microbatches) + microbatch.at()]
-               : costs[stage.at()];
+  /// Of the whole microbatch that the unit belongs to; further steps repeat the microbatches.
+  const StageCost& cost(Stage stage, Microbatch unit) const {
+    if (!varies_by_microbatch()) return costs[stage.at()];
+    const int microbatch = unit.value / cuts.count() % microbatches;
+    return costs[stage.at() * static_cast<std::size_t>(microbatches) +
+                 static_cast<std::size_t>(microbatch)];
   }
+  /// Share of a microbatch's seconds and bytes that a unit has: 1 without cuts.
+  double seconds_share(Microbatch unit) const { return share(cuts.seconds, unit); }
+  double bytes_share(Microbatch unit) const { return share(cuts.bytes, unit); }
   bool operator==(const Workload&) const = default;
+
+ private:
+  static double share(const std::vector<double>& shares, Microbatch unit) {
+    return shares.empty() ? 1.0 : shares[unit.at() % shares.size()];
+  }
 };
+
+/// The workload as the program's units see it. Both evaluators and all reports take it so.
+Workload fitted(const Workload& workload, const Program& program);
 
 /// Every stage costs the same: forward, backward_input and backward_weight seconds, no bytes.
 Workload uniform_workload(const Shape& shape, StageCost cost);
 
 /// Sizes agree, nothing is negative or not finite, a release is at most what was held.
 Diagnostics check(const Workload& workload);
-/// The workload has the stages and microbatches of the program, and its backward is split if the
-/// program's is.
+/// The workload has the stages, cuts and (per step) microbatches of the program, and its backward
+/// is split if the program's is.
 Diagnostics check(const Workload& workload, const Program& program);
 
 /// Seconds of one compute operation, without overheads. O(1).

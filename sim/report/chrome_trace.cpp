@@ -20,6 +20,12 @@ void write_about(TextSink& sink, std::span<const RunView> runs) {
   sink.text(R"(]},"traceEvents":[)");
 }
 
+/// Only for programs that exchange activations: others are written without keeping their curves.
+std::vector<MemoryCurve> exchanged_memory(const RunView& run) {
+  if (run.program.exchanges.empty()) return {};
+  return rank_curves(run.program, run.workload, run.tasks, run.timeline);
+}
+
 }  // namespace
 
 void write_chrome_trace(const RunView& run, std::ostream& out, const TraceOptions& options) {
@@ -41,7 +47,8 @@ void write_chrome_trace(std::span<const RunView> runs, std::ostream& out,
                          flow,
                          runs.size() > 1 ? run.schedule + " " : "",
                          index_run(run.graph, run.timeline),
-                         has_backward(run.program) ? Backward::Present : Backward::Absent};
+                         has_backward(run.program) ? Backward::Present : Backward::Absent,
+                         exchanged_memory(run)};
     switch (options.detail) {
       case TraceDetail::Full:
         write_full_tracks(events, sink, trace);

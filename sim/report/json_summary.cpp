@@ -77,6 +77,8 @@ void fill_rank(Members& members, const RankSummary& rank, const Platform& platfo
       .integer("peak_in_flight", rank.peak_in_flight)
       .integer("peak_in_flight_free_at_input", rank.peak_in_flight_free_at_input)
       .number("static_bytes", rank.static_memory.value)
+      .integer("weight_versions", rank.weight_versions)
+      .integer("weight_staleness", rank.weight_staleness)
       .number("peak_bytes", rank.peak_memory.value)
       .number("capacity_bytes", rank.capacity.value)
       .flag("fits", rank.fits);
@@ -117,6 +119,8 @@ void write_json_summary(const RunView& run, std::ostream& out) {
       .number("bubble_overhead", summary.bubble_overhead)
       .number("max_rank_span_s", summary.max_rank_span_s)
       .number("span_bubble_fraction", summary.span_bubble_fraction)
+      .integer("steps", summary.steps)
+      .number("step_s", summary.step_s)
       .integer("tasks", summary.tasks)
       .text("digest", fmt::format("{:016x}", summary.digest));
   write_list(top.key("warnings"), run.warnings,

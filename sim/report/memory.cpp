@@ -6,8 +6,68 @@
 namespace pipecast {
 namespace {
 
-/// Calls visit(rank, stage copy, time, change) for every take and release, each rank's in program
-/// order.
+constexpr std::size_t kElsewhere = static_cast<std::size_t>(-1);
+
+/// A take or release on a rank. What an exchange moves belongs to no stage copy of that rank: its
+/// copy is kElsewhere.
+struct Change {
+  std::size_t copy;
+  double time_s;
+  ActivationCount amount;
+};
+
+/// The receiving rank takes an exchanged activation when it sets out, the sending one lets go of it
+/// when it has arrived. Per rank in the order of time, releases first.
+std::vector<std::vector<Change>> exchange_changes(const Workload& workload, std::size_t ranks,
+                                                  std::span<const Task> tasks,
+                                                  const Timeline& timeline) {
+  std::vector<std::vector<Change>> changes(ranks);
+  for (std::size_t id = 0; id < tasks.size(); ++id) {
+    const Task& task = tasks[id];
+    if (!is_exchange(task.kind)) continue;
+    const Interval& interval = timeline.intervals[id];
+    const double bytes =
+        workload.bytes[static_cast<std::size_t>(task.stage)].held_by_forward.value *
+        workload.bytes_share({task.microbatch});
+    changes[static_cast<std::size_t>(task.peer)].push_back(
+        {kElsewhere, interval.start_s, {bytes, 1, 1}});
+    changes[static_cast<std::size_t>(task.rank)].push_back(
+        {kElsewhere, interval.end_s, {-bytes, -1, -1}});
+  }
+  for (std::vector<Change>& list : changes)
+    std::stable_sort(list.begin(), list.end(), [](const Change& left, const Change& right) {
+      return left.time_s != right.time_s ? left.time_s < right.time_s
+                                         : left.amount.in_flight < right.amount.in_flight;
+    });
+  return changes;
+}
+
+/// An exchange that happens at the instant of a take comes before it, at that of a release after
+/// it.
+bool comes_first(const Change& exchange, const Change& compute) {
+  return exchange.time_s != compute.time_s ? exchange.time_s < compute.time_s
+                                           : compute.amount.in_flight > 0;
+}
+
+/// Calls visit(rank, change) for every take and release, each rank's in program order with the
+/// exchanges in between.
+template <class Visit>
+void sweep_exchanging(const Program& program, const Workload& workload, std::span<const Task> tasks,
+                      const Timeline& timeline, std::vector<std::vector<Change>> compute,
+                      Visit visit) {
+  const auto exchanges = exchange_changes(workload, program.ranks.size(), tasks, timeline);
+  for (std::size_t rank = 0; rank < compute.size(); ++rank) {
+    auto next = exchanges[rank].begin();
+    for (const Change& change : compute[rank]) {
+      for (; next != exchanges[rank].end() && comes_first(*next, change); ++next)
+        visit(rank, *next);
+      visit(rank, change);
+    }
+    for (; next != exchanges[rank].end(); ++next) visit(rank, *next);
+  }
+}
+
+/// Calls visit(rank, change) for every take and release, each rank's in program order.
 template <class Visit>
 void sweep(const Program& program, const Workload& workload, std::span<const Task> tasks,
            const Timeline& timeline, Visit visit) {
@@ -18,20 +78,29 @@ void sweep(const Program& program, const Workload& workload, std::span<const Tas
         placement.direction_of.empty() ? 0 : placement.direction_of[op.microbatch.at()];
     return direction * static_cast<std::size_t>(placement.stages) + op.stage.at();
   };
+  std::vector<std::vector<Change>> kept(program.exchanges.empty() ? 0 : program.ranks.size());
   for (std::size_t id = 0; id < tasks.size(); ++id)
     visit_memory_changes(program, workload, tasks[id], timeline.intervals[id], backward,
-                         [&](const Op& op, double time_s, const ActivationCount& change) {
-                           visit(static_cast<std::size_t>(tasks[id].rank), copy_of(op), time_s,
-                                 change);
+                         [&](const Op& op, double time_s, const ActivationCount& amount) {
+                           const auto rank = static_cast<std::size_t>(tasks[id].rank);
+                           const Change change{copy_of(op), time_s, amount};
+                           if (kept.empty())
+                             visit(rank, change);
+                           else
+                             kept[rank].push_back(change);
                          });
+  if (!kept.empty()) sweep_exchanging(program, workload, tasks, timeline, std::move(kept), visit);
 }
 
 void add_static(MemoryUse& use, const Program& program, const Workload& workload) {
   const Placement& placement = program.placement;
+  const std::vector<WeightUse> weights = weight_use(program);
   for (std::size_t copy = 0; copy < placement.rank_of.size(); ++copy) {
     const StageBytes& bytes = workload.bytes[copy % static_cast<std::size_t>(placement.stages)];
     RankMemory& rank = use.ranks[placement.rank_of[copy].at()];
-    rank.parameters += bytes.parameters;
+    rank.weights.versions = std::max(rank.weights.versions, weights[copy].versions);
+    rank.weights.staleness = std::max(rank.weights.staleness, weights[copy].staleness);
+    rank.parameters += bytes.parameters * weights[copy].versions;
     rank.gradients += bytes.gradients;
     rank.optimizer += bytes.optimizer;
   }
@@ -45,13 +114,16 @@ void add_point(MemoryCurve& curve, double time_s, double change_bytes) {
 
 ActivationCount taken_at_start(const Workload& workload, const Op& op) {
   if (!is_forward(op.kind)) return {};
-  return {workload.bytes[op.stage.at()].held_by_forward.value, 1, 1};
+  return {workload.bytes[op.stage.at()].held_by_forward.value * workload.bytes_share(op.microbatch),
+          1, 1};
 }
 
 ActivationCount released_at_end(const Workload& workload, const Op& op, Backward backward) {
+  if (!is_compute(op.kind)) return {};
   const StageBytes& bytes = workload.bytes[op.stage.at()];
-  const double held = bytes.held_by_forward.value;
-  const double at_input = bytes.released_by_backward_input.value;
+  const double share = workload.bytes_share(op.microbatch);
+  const double held = bytes.held_by_forward.value * share;
+  const double at_input = bytes.released_by_backward_input.value * share;
   switch (op.kind) {
     case OpKind::Forward:
       return backward == Backward::Absent ? ActivationCount{-held, -1, -1} : ActivationCount{};
@@ -69,6 +141,8 @@ ActivationCount released_at_end(const Workload& workload, const Op& op, Backward
     case OpKind::Reshard:
     case OpKind::ReduceGrad:
     case OpKind::Optimizer:
+    case OpKind::EvictActivation:
+    case OpKind::RestoreActivation:
     case OpKind::Gap:
       return {};
   }
@@ -82,22 +156,23 @@ MemoryUse measure_memory(const Program& program, const Workload& workload,
   use.stages.resize(program.placement.rank_of.size());
   std::vector<ActivationCount> on_rank(use.ranks.size());
   std::vector<ActivationCount> in_stage(use.stages.size());
-  sweep(program, workload, tasks, timeline,
-        [&](std::size_t rank, std::size_t copy, double time_s, const ActivationCount& change) {
-          on_rank[rank] += change;
-          in_stage[copy] += change;
-          RankMemory& peak = use.ranks[rank];
-          if (on_rank[rank].bytes > peak.peak_activation.value) {
-            peak.peak_activation = {on_rank[rank].bytes};
-            peak.peak_at_s = time_s;
-          }
-          peak.peak_in_flight = std::max(peak.peak_in_flight, on_rank[rank].in_flight);
-          peak.peak_in_flight_free_at_input =
-              std::max(peak.peak_in_flight_free_at_input, on_rank[rank].in_flight_free_at_input);
-          StageMemory& stage = use.stages[copy];
-          stage.peak_activation = std::max(stage.peak_activation, Bytes{in_stage[copy].bytes});
-          stage.peak_in_flight = std::max(stage.peak_in_flight, in_stage[copy].in_flight);
-        });
+  sweep(program, workload, tasks, timeline, [&](std::size_t rank, const Change& change) {
+    on_rank[rank] += change.amount;
+    RankMemory& peak = use.ranks[rank];
+    if (on_rank[rank].bytes > peak.peak_activation.value) {
+      peak.peak_activation = {on_rank[rank].bytes};
+      peak.peak_at_s = change.time_s;
+    }
+    peak.peak_in_flight = std::max(peak.peak_in_flight, on_rank[rank].in_flight);
+    peak.peak_in_flight_free_at_input =
+        std::max(peak.peak_in_flight_free_at_input, on_rank[rank].in_flight_free_at_input);
+    if (change.copy == kElsewhere) return;
+    ActivationCount& alive = in_stage[change.copy];
+    alive += change.amount;
+    StageMemory& stage = use.stages[change.copy];
+    stage.peak_activation = std::max(stage.peak_activation, Bytes{alive.bytes});
+    stage.peak_in_flight = std::max(stage.peak_in_flight, alive.in_flight);
+  });
   add_static(use, program, workload);
   return use;
 }
@@ -105,20 +180,19 @@ MemoryUse measure_memory(const Program& program, const Workload& workload,
 std::vector<MemoryCurve> rank_curves(const Program& program, const Workload& workload,
                                      std::span<const Task> tasks, const Timeline& timeline) {
   std::vector<MemoryCurve> curves(program.ranks.size(), MemoryCurve{{0, 0}});
-  sweep(program, workload, tasks, timeline,
-        [&](std::size_t rank, std::size_t, double time_s, const ActivationCount& change) {
-          add_point(curves[rank], time_s, change.bytes);
-        });
+  sweep(program, workload, tasks, timeline, [&](std::size_t rank, const Change& change) {
+    add_point(curves[rank], change.time_s, change.amount.bytes);
+  });
   return curves;
 }
 
 std::vector<MemoryCurve> stage_curves(const Program& program, const Workload& workload,
                                       std::span<const Task> tasks, const Timeline& timeline) {
   std::vector<MemoryCurve> curves(program.placement.rank_of.size(), MemoryCurve{{0, 0}});
-  sweep(program, workload, tasks, timeline,
-        [&](std::size_t, std::size_t copy, double time_s, const ActivationCount& change) {
-          add_point(curves[copy], time_s, change.bytes);
-        });
+  sweep(program, workload, tasks, timeline, [&](std::size_t, const Change& change) {
+    if (change.copy != kElsewhere)
+      add_point(curves[change.copy], change.time_s, change.amount.bytes);
+  });
   return curves;
 }
 

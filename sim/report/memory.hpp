@@ -7,6 +7,7 @@
 #include "sim/graph/task.hpp"
 #include "sim/model/program.hpp"
 #include "sim/model/timeline.hpp"
+#include "sim/model/weights.hpp"
 #include "sim/model/workload.hpp"
 
 namespace pipecast {
@@ -63,9 +64,10 @@ struct RankMemory {
   double peak_at_s = 0;  ///< when the peak is first reached
   int peak_in_flight = 0;
   int peak_in_flight_free_at_input = 0;
-  Bytes parameters;  ///< of every stage copy on the rank
+  Bytes parameters;  ///< of every version of every stage copy on the rank
   Bytes gradients;
   Bytes optimizer;
+  WeightUse weights;  ///< the most of any stage copy on the rank
 
   Bytes static_memory() const { return parameters + gradients + optimizer; }
   bool operator==(const RankMemory&) const = default;
@@ -89,7 +91,9 @@ struct MemoryUse {
 /// Peaks of every rank and stage by one sweep over the compute tasks. Operations of a rank take and
 /// release in program order, so what one operation releases at an instant is free for the next one
 /// that starts at the same instant. The cells of an overlapped pair hold both: its forward takes at
-/// the start and its backward releases at the end of the cell. O(tasks).
+/// the start and its backward releases at the end of the cell. An exchanged activation counts on
+/// both ranks while it is on its way; stage copies count it wherever it is. O(tasks), with
+/// exchanges O(tasks + exchanges · log).
 MemoryUse measure_memory(const Program& program, const Workload& workload,
                          std::span<const Task> tasks, const Timeline& timeline);
 

@@ -67,6 +67,8 @@ void fill_memory(RankSummary& summary, const RankMemory& memory, const Device& d
   summary.peak_in_flight = memory.peak_in_flight;
   summary.peak_in_flight_free_at_input = memory.peak_in_flight_free_at_input;
   summary.static_memory = memory.static_memory();
+  summary.weight_versions = memory.weights.versions;
+  summary.weight_staleness = memory.weights.staleness;
   summary.peak_memory = summary.static_memory + summary.peak_activation;
   summary.capacity = device.memory;
   summary.fits = device.memory.value == 0 || summary.peak_memory <= device.memory;
@@ -149,6 +151,18 @@ std::vector<LinkSummary> link_summaries(const Platform& platform, const TaskGrap
   return summaries;
 }
 
+/// Steady state of a program that does not drain between its steps.
+double seconds_per_step(const Program& program, const TaskGraph& graph, const Timeline& timeline,
+                        double makespan_s) {
+  if (program.steps <= 1) return makespan_s;
+  const int units = program.shape.microbatches / program.steps;
+  double first_end_s = 0;
+  for (std::size_t id = 0; id < graph.tasks.size(); ++id)
+    if (is_work(graph.tasks[id]) && graph.tasks[id].microbatch < units)
+      first_end_s = std::max(first_end_s, timeline.intervals[id].end_s);
+  return (makespan_s - first_end_s) / (program.steps - 1);
+}
+
 void fill_totals(Summary& summary, const TaskGraph& graph) {
   std::vector<double> work_s(summary.ranks.size(), 0.0);
   for (const Task& task : graph.tasks)
@@ -177,6 +191,8 @@ Summary summarise(const Program& program, const Workload& workload, const Platfo
   const MemoryUse memory = measure_memory(program, workload, graph.tasks, timeline);
   Summary summary;
   summary.makespan_s = index.makespan_s;
+  summary.steps = program.steps;
+  summary.step_s = seconds_per_step(program, graph, timeline, index.makespan_s);
   summary.tasks = static_cast<std::int64_t>(graph.tasks.size());
   summary.digest = digest(timeline);
   summary.ranks.resize(program.ranks.size());

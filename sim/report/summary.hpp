@@ -31,7 +31,9 @@ struct RankSummary {
   Bytes peak_activation;
   int peak_in_flight = 0;                ///< microbatch-chunks alive, released by B or W
   int peak_in_flight_free_at_input = 0;  ///< the same, released by B or I
-  Bytes static_memory;  ///< parameters, gradients, optimizer of all chunks of the rank
+  Bytes static_memory;       ///< parameters, gradients, optimizer of all chunks of the rank
+  int weight_versions = 1;   ///< copies of its weights that the rank holds at once
+  int weight_staleness = 0;  ///< updates by which its gradients trail those of a flush
   Bytes peak_memory;
   Bytes capacity;  ///< 0 when the platform does not say
   bool fits = true;
@@ -71,6 +73,8 @@ struct Summary {
   double bubble_overhead = 0;  ///< makespan ÷ ideal − 1
   double max_rank_span_s = 0;
   double span_bubble_fraction = 0;  ///< 1 − ideal ÷ max_rank_span
+  int steps = 1;                    ///< training steps that the program spans
+  double step_s = 0;  ///< makespan; of several steps the mean time from one's end to the next's
   std::int64_t tasks = 0;
   std::uint64_t digest = 0;
   std::vector<RankSummary> ranks;

@@ -62,8 +62,14 @@ std::string totals(const Summary& summary) {
   const auto line = [](std::string_view name, const std::string& value, std::string_view meaning) {
     return fmt::format("{:<22}{:>12}   {}\n", name, value, meaning);
   };
-  return line("step time (makespan)", seconds(summary.makespan_s), "start of the step to its end") +
-         line("ideal", seconds(summary.ideal_s), "compute of the busiest rank") +
+  const std::string steps =
+      summary.steps == 1
+          ? line("step time (makespan)", seconds(summary.makespan_s),
+                 "start of the step to its end")
+          : line("step time", seconds(summary.step_s), "from the end of one step to the next's") +
+                line("makespan", seconds(summary.makespan_s),
+                     fmt::format("of {} steps without a flush", summary.steps));
+  return steps + line("ideal", seconds(summary.ideal_s), "compute of the busiest rank") +
          line("bubble fraction", percent(summary.bubble_fraction),
               "idle time of all ranks / (ranks x makespan)") +
          line("bubble overhead", percent(summary.bubble_overhead), "makespan / ideal - 1") +
@@ -102,18 +108,32 @@ std::string time_table(const RunView& run) {
 }
 
 std::string memory_table(const RunView& run) {
-  Table table({"rank", "in flight", "activations", "static", "peak", "capacity", "fits"});
+  const bool versions =
+      std::any_of(run.summary.ranks.begin(), run.summary.ranks.end(),
+                  [](const RankSummary& rank) { return rank.weight_versions > 1; });
+  std::vector<std::string> titles{"rank", "in flight", "activations", "static",
+                                  "peak", "capacity",  "fits"};
+  if (versions) titles.insert(titles.end(), {"weight versions", "updates behind"});
+  Table table(std::move(titles));
   ends_of(
       run.summary.ranks.size(),
       [&](std::size_t i) {
         const RankSummary& rank = run.summary.ranks[i];
         const bool known = rank.capacity.value > 0;
-        table.add({std::to_string(rank.rank.value), std::to_string(rank.peak_in_flight),
-                   format(rank.peak_activation), format(rank.static_memory),
-                   format(rank.peak_memory), known ? format(rank.capacity) : "unknown",
-                   !known      ? "-"
-                   : rank.fits ? "yes"
-                               : "NO"});
+        std::vector<std::string> row{std::to_string(rank.rank.value),
+                                     std::to_string(rank.peak_in_flight),
+                                     format(rank.peak_activation),
+                                     format(rank.static_memory),
+                                     format(rank.peak_memory),
+                                     known ? format(rank.capacity) : "unknown",
+                                     !known      ? "-"
+                                     : rank.fits ? "yes"
+                                                 : "NO"};
+        if (versions) {
+          row.push_back(std::to_string(rank.weight_versions));
+          row.push_back(std::to_string(rank.weight_staleness));
+        }
+        table.add(std::move(row));
       },
       [&](std::size_t left_out) { table.add({fmt::format("... {} more", left_out)}); });
   return "peak memory per rank\n" + table.text() + "\n";

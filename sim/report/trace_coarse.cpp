@@ -96,8 +96,7 @@ class CoarseTracks {
     double bytes = 0;
     double peak = 0;
     double piece = 0;
-    const auto change = [&](const Op&, double time_s, const ActivationCount& count) {
-      if (count.bytes == 0) return;
+    visit_rank_memory(trace_, rank, [&](double time_s, double change_bytes) {
       const double now = makespan_s > 0 ? std::floor(time_s / makespan_s * pieces) : 0;
       if (now != piece) {
         counter.write(at_ns(piece), peak);
@@ -105,12 +104,9 @@ class CoarseTracks {
         piece = now;
         peak = bytes;
       }
-      bytes += count.bytes;
+      bytes += change_bytes;
       peak = std::max(peak, bytes);
-    };
-    for (const std::uint32_t id : trace_.index.compute.of(rank))
-      visit_memory_changes(run_.program, run_.workload, run_.tasks[id], run_.timeline.intervals[id],
-                           trace_.backward, change);
+    });
     counter.write(at_ns(piece), peak);
     counter.write(to_nanoseconds(makespan_s), bytes);
   }

@@ -34,6 +34,8 @@ Op receiving_op(const Task& task) {
     case OpKind::Reshard:
     case OpKind::ReduceGrad:
     case OpKind::Optimizer:
+    case OpKind::EvictActivation:
+    case OpKind::RestoreActivation:
     case OpKind::Gap:
       break;
   }
@@ -167,16 +169,12 @@ class FullTracks {
     MemoryCounter counter(events_, sink_, trace_, rank);
     double bytes = 0;
     std::int64_t at_ns = 0;
-    const auto change = [&](const Op&, double time_s, const ActivationCount& count) {
-      if (count.bytes == 0) return;
+    visit_rank_memory(trace_, rank, [&](double time_s, double change_bytes) {
       const std::int64_t now_ns = to_nanoseconds(time_s);
       if (now_ns != at_ns) counter.write(at_ns, bytes);
       at_ns = now_ns;
-      bytes += count.bytes;
-    };
-    for (const std::uint32_t id : trace_.index.compute.of(rank))
-      visit_memory_changes(run_.program, run_.workload, run_.tasks[id], run_.timeline.intervals[id],
-                           trace_.backward, change);
+      bytes += change_bytes;
+    });
     counter.write(at_ns, bytes);
   }
 

@@ -26,6 +26,9 @@ std::string_view kind_color(OpKind kind) {
     case OpKind::Reshard:
     case OpKind::ReduceGrad:
       return "thread_state_iowait";  // orange
+    case OpKind::EvictActivation:
+    case OpKind::RestoreActivation:
+      return "yellow";
     case OpKind::Optimizer:
       return "olive";
     case OpKind::Gap:

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/report/idle.hpp"
 #include "sim/report/memory.hpp"
@@ -19,10 +20,30 @@ struct TraceRun {
   std::string prefix;           ///< of process names; empty for a single run
   RunIndex index;
   Backward backward = Backward::Present;
+  std::vector<MemoryCurve> exchanged;  ///< [rank] of a program that exchanges activations
 
   std::int64_t process(Rank rank) const { return first_process + rank.value; }
   TrackId compute_track(Rank rank) const { return {process(rank), 0}; }
 };
+
+/// Calls visit(time_s, change_bytes) for every change of the activations on a rank.
+template <class Visit>
+void visit_rank_memory(const TraceRun& trace, Rank rank, Visit visit) {
+  if (!trace.exchanged.empty()) {
+    double before = 0;
+    for (const MemoryPoint& point : trace.exchanged[rank.at()]) {
+      visit(point.time_s, point.bytes - before);
+      before = point.bytes;
+    }
+    return;
+  }
+  for (const std::uint32_t id : trace.index.compute.of(rank))
+    visit_memory_changes(trace.run.program, trace.run.workload, trace.run.tasks[id],
+                         trace.run.timeline.intervals[id], trace.backward,
+                         [&](const Op&, double time_s, const ActivationCount& change) {
+                           if (change.bytes != 0) visit(time_s, change.bytes);
+                         });
+}
 
 /// Thread numbers: compute is 0; lane k of a kind of communication is kind + 3k.
 enum class CommThread : std::uint8_t { Send = 1, Receive = 2, Collective = 3 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "schedules/passes.hpp"
 #include "tests/support/golden_orders.hpp"
 #include "tests/support/simulated.hpp"
 
@@ -19,6 +20,7 @@ struct Family {
   std::string file;
   std::string schedule;
   Texts params;
+  Program (*pass)(const Program&) = nullptr;
 };
 
 void PrintTo(const Family& family, std::ostream* out) { *out << family.file; }
@@ -37,6 +39,8 @@ std::vector<Family> families() {
       {"megatron_combined1f1b", "combined-1f1b", {}},
       {"pytorch_loopedbfs", "looped-bfs", {}},
       {"pytorch_interleavedzb", "interleaved-zb", {}},
+      {"pytorch_interleavedzb-mergebw", "interleaved-zb", {}, merge_backward},
+      {"elf_1f1b", "1f1b", {}, split_backward},
       {"pytorch_zbv", "zbv", {}},
       {"zero-bubble_vhalf", "v-half", {}},
       {"zero-bubble_vmin", "v-min", {}},
@@ -73,7 +77,9 @@ class ScheduleOrders : public ::testing::TestWithParam<Family> {
     return read_golden_orders(data_folder() + "orders/" + GetParam().file + ".txt");
   }
   static Result<Program> ours(const GoldenOrder& order) {
-    return scheduled(GetParam().schedule, order.shape, GetParam().params);
+    auto program = scheduled(GetParam().schedule, order.shape, GetParam().params);
+    if (program && GetParam().pass != nullptr) program = GetParam().pass(*program);
+    return program;
   }
 };
 

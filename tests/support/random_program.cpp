@@ -165,7 +165,7 @@ Program random_program(Random& random, const RandomLimits& limits) {
 Workload random_workload(Random& random, const Program& program) {
   Workload workload;
   workload.stages = program.placement.stages;
-  workload.microbatches = program.shape.microbatches;
+  workload.microbatches = program.shape.microbatches / (program.cuts.count() * program.steps);
   const bool varies = random.chance(0.3);
   const int entries = workload.stages * (varies ? workload.microbatches : 1);
   for (int entry = 0; entry < entries; ++entry)

@@ -28,6 +28,9 @@ inline std::vector<std::pair<std::string, Texts>> parameter_variants() {
       {"hanayo", {{"waves", "2"}}},
       {"eager-1f1b", {{"ahead", "0"}}},
       {"eager-1f1b", {{"ahead", "3"}}},
+      {"pipedream", {{"steps", "2"}, {"accumulate", "3"}}},
+      {"pipedream-2bw", {{"steps", "1"}}},
+      {"seq1f1b", {{"cuts", "3"}, {"cut_costs", "2:3:4"}, {"cut_sizes", "4:3:2"}}},
   };
 }
 
