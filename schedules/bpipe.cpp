@@ -72,8 +72,11 @@ class SharingRank {
 Result<Program> generate_bpipe(const ScheduleRequest& request) {
   const Shape& shape = request.shape;
   Program program = empty_program(shape, loop_placement(shape));
-  for (int rank = 0; rank < shape.ranks; ++rank)
-    SharingRank(shape, rank, shared_peak(shape.ranks)).build(program);
+  for (int rank = 0; rank < shape.ranks; ++rank) {
+    const int own_peak = std::min(shape.microbatches, shape.ranks - rank);
+    const bool lends = own_peak > shared_peak(shape.ranks);
+    SharingRank(shape, rank, lends ? shared_peak(shape.ranks) : own_peak + 1).build(program);
+  }
   return program;
 }
 

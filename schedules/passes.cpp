@@ -55,9 +55,13 @@ class Holding {
 /// when that has.
 class WeightDelayer {
  public:
+  /// Keep runs the list as it is: only its time is of interest.
+  enum class Weights : std::uint8_t { Delay, Keep };
+
   WeightDelayer(const Program& program, const Workload& workload, Seconds delay,
-                ActivationLimit limit)
-      : program_(program),
+                ActivationLimit limit, Weights weights = Weights::Delay)
+      : weights_(weights),
+        program_(program),
         workload_(workload),
         delay_s_(delay.value),
         result_(program),
@@ -81,6 +85,13 @@ class WeightDelayer {
       while (has_pending(ranks_[rank])) put_weight(rank);
     }
     return std::move(result_);
+  }
+
+  /// When the last rank ends; after run().
+  double makespan_s() const {
+    double latest_s = 0;
+    for (const RankState& state : ranks_) latest_s = std::max(latest_s, state.free_at_s);
+    return latest_s;
   }
 
  private:
@@ -156,21 +167,22 @@ class WeightDelayer {
     if (state.position >= ops.size()) return false;
     const std::size_t size = cell_size(ops, state.position);
     const std::span<const Op> cell(ops.data() + state.position, size);
-    if (size == 1 && cell[0].kind == OpKind::BackwardWeight) {
+    const bool delays = weights_ == Weights::Delay;
+    if (delays && size == 1 && cell[0].kind == OpKind::BackwardWeight) {
       ++state.position;
       return true;
     }
     double ready_s = 0;
     for (const Op& op : cell) ready_s = std::max(ready_s, ready_at(op, cell));
     if (ready_s == kNotYet) return false;
-    if (!make_room(rank, cell, ready_s)) return false;
+    if (delays && !make_room(rank, cell, ready_s)) return false;
     state.free_at_s = std::max(state.free_at_s, ready_s) + cell_duration(workload_, cell).value;
     for (const Op& op : cell) {
       result_.ranks[rank].push_back(op);
       state.holding.apply(op);
       if (is_forward(op.kind) || produces_input_gradient(op.kind))
         end_of(op.kind, op.stage, op.microbatch) = state.free_at_s;
-      if (op.kind == OpKind::BackwardInput)
+      if (delays && op.kind == OpKind::BackwardInput)
         state.weights.push_back(
             make_op(OpKind::BackwardWeight, op.stage.value, op.microbatch.value));
     }
@@ -178,6 +190,7 @@ class WeightDelayer {
     return true;
   }
 
+  Weights weights_;
   const Program& program_;
   const Workload& workload_;
   double delay_s_;
@@ -230,7 +243,13 @@ Result<Program> delay_weight_gradient(const Program& program, const Workload& wo
                            "delay them before sends and receives are put in"));
   const Workload units = fitted(workload, program);
   if (Diagnostics faults = check(units, program); !faults.empty()) return fail(std::move(faults));
-  return WeightDelayer(program, units, delay, limit).run();
+  WeightDelayer delayer(program, units, delay, limit);
+  Result<Program> delayed = delayer.run();
+  if (!delayed) return delayed;
+  // The oldest gradient first is a rule of thumb: where it costs time, the given order stays.
+  WeightDelayer given(program, units, delay, limit, WeightDelayer::Weights::Keep);
+  if (const Result<Program> same = given.run(); !same) return same;
+  return delayer.makespan_s() <= given.makespan_s() ? delayed : program;
 }
 
 }  // namespace pipecast

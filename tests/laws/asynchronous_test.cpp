@@ -105,7 +105,9 @@ TEST(Seq1f1bTheorem, BubbleAndActivationsShrinkWithTheCuts) {
         for (int rank = 0; rank < ranks; ++rank)
           EXPECT_EQ(peak_of(program, rank), std::min(microbatches * cuts, ranks - rank + cuts - 1))
               << text(shape) << " cuts " << cuts;
-        if (cuts == 1) EXPECT_EQ(program, made("1f1b", shape));
+        if (cuts == 1) {
+          EXPECT_EQ(program, made("1f1b", shape));
+        }
       }
 }
 
