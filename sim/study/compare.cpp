@@ -49,7 +49,8 @@ std::string joined_messages(const Diagnostics& faults) {
 
 void fill(CompareRow& row, const FinishedRun& run) {
   const Summary& summary = run.summary;
-  row.step_s = summary.makespan_s;
+  row.step_s = summary.step_s;
+  row.steps = run.prepared.program.steps;
   row.bubble_fraction = summary.bubble_fraction;
   row.bubble_overhead = summary.bubble_overhead;
   row.span_bubble_fraction = summary.span_bubble_fraction;
@@ -118,6 +119,7 @@ Result<std::vector<CompareRow>> compare(const Scenario& scenario, const ReadCont
     // algorithm; they are compared only when asked for by name.
     if (options.schedules.empty() && schedule.backward == BackwardKind::None) continue;
     CompareRow row = compare_one(scenario, context, schedule, options);
+    if (options.schedules.empty() && row.steps > 1) continue;
     if (schedule.name == "1f1b" && row.step_s > 0) reference_s = row.step_s;
     if (wanted(options, schedule)) rows.push_back(std::move(row));
   }

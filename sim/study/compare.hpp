@@ -24,7 +24,8 @@ struct CompareRow {
   Shape shape;
   std::string
       refused;  ///< why the schedule is not valid here; the figures below are then meaningless
-  double step_s = 0;
+  double step_s = 0;  ///< of one training step: asynchronous schedules span several
+  int steps = 1;      ///< training steps the program spans
   double bubble_fraction = 0;
   double bubble_overhead = 0;
   double span_bubble_fraction = 0;
