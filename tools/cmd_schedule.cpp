@@ -27,15 +27,18 @@ std::string_view backward_word(BackwardKind kind) {
 }
 
 ExitCode act_list(const CLI::App&, const Session& session) {
-  std::size_t width = 0;
-  for (const ScheduleInfo& info : session.schedules) width = std::max(width, info.name.size());
+  const int width = terminal_width();
   for (const ScheduleInfo& info : session.schedules) {
-    std::cout << fmt::format("{:<{}}  {}\n", info.name, width, info.summary);
-    std::cout << fmt::format("{:<{}}    backward {}, chunks per rank {}; {}\n", "", width,
-                             backward_word(info.backward), info.default_chunks, info.provenance);
+    const std::string chunks =
+        info.default_chunks == 1 ? "1 chunk" : fmt::format("{} chunks", info.default_chunks);
+    std::cout << info.name << "\n"
+              << wrapped(info.summary, 4, width)
+              << wrapped(fmt::format("backward {}, {} per rank; {}", backward_word(info.backward),
+                                     chunks, info.provenance),
+                         4, width);
     for (const FieldInfo& field : info.fields)
-      std::cout << fmt::format("{:<{}}    --param {}={}  {}\n", "", width, field.name,
-                               field.default_text, field.help);
+      std::cout << wrapped(
+          fmt::format("--param {}={}: {}", field.name, field.default_text, field.help), 8, width);
   }
   return ExitCode::Done;
 }

@@ -15,6 +15,10 @@ Color color_for(int file_descriptor);
 /// 80. Between 40 and 1000.
 int terminal_width();
 
+/// Words of `text` on lines of at most `width` columns (a longer word keeps its line), each begun
+/// by `indent` spaces. Ends with a newline.
+std::string wrapped(std::string_view text, int indent, int width);
+
 /// Renders the faults on stderr. Input when any of them is the input's, else Infeasible.
 ExitCode report_faults(const Diagnostics& faults);
 

@@ -28,20 +28,26 @@ std::string heading(const ScheduleQuery& query) {
                      shape.ranks, shape.chunks, shape.chunks == 1 ? "" : "s", shape.microbatches);
 }
 
-/// What papers print about a schedule; both bubbles by name.
-std::string figures(const Summary& summary) {
+std::string in_flight_text(const Summary& summary) {
   const auto less = [](const RankSummary& a, const RankSummary& b) {
     return a.peak_in_flight < b.peak_in_flight;
   };
   const auto [fewest, most] = std::minmax_element(summary.ranks.begin(), summary.ranks.end(), less);
+  if (fewest->peak_in_flight == most->peak_in_flight)
+    return fmt::format("{} on every rank", most->peak_in_flight);
+  return fmt::format("{} on rank {}, {} on rank {}", most->peak_in_flight, most->rank.value,
+                     fewest->peak_in_flight, fewest->rank.value);
+}
+
+/// What papers print about a schedule; both bubbles by name.
+std::string figures(const Summary& summary) {
   return fmt::format(
       "makespan {:.10g} ticks, busiest rank {:.10g}\n"
       "bubble fraction {:.2f} %  (idle / (ranks x makespan))\n"
       "bubble overhead {:.2f} %  (makespan / busiest - 1)\n"
-      "in flight at most {} on rank {}, {} on rank {}\n",
+      "in flight at most {}\n",
       summary.makespan_s, summary.ideal_s, 100 * summary.bubble_fraction,
-      100 * summary.bubble_overhead, most->peak_in_flight, most->rank.value, fewest->peak_in_flight,
-      fewest->rank.value);
+      100 * summary.bubble_overhead, in_flight_text(summary));
 }
 
 ExitCode act_show(const CLI::App& app, const Session& session) {
