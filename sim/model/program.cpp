@@ -28,6 +28,8 @@ Diagnostics check(const Shape& shape) {
   add_bound(faults, "chunks", shape.chunks, kMaxChunks);
   add_bound(faults, "microbatches", shape.microbatches, kMaxMicrobatches);
   if (faults.empty())
+    add_bound(faults, "ranks × chunks", std::int64_t{shape.ranks} * shape.chunks, kMaxStages);
+  if (faults.empty())
     add_bound(faults, "ranks × chunks × microbatches",
               std::int64_t{shape.ranks} * shape.chunks * shape.microbatches, kMaxOps);
   return faults;

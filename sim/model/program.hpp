@@ -23,6 +23,7 @@ struct Shape {
 inline constexpr int kMaxRanks = 16384;
 inline constexpr int kMaxChunks = 1024;
 inline constexpr int kMaxMicrobatches = 1 << 20;
+inline constexpr int kMaxStages = 1 << 20;           ///< P · v
 inline constexpr std::int64_t kMaxOps = 50'000'000;  ///< P · v · m
 
 /// Bounds of a shape, each violated one named with the limit.

@@ -17,6 +17,7 @@ enum Seen : std::uint8_t {
   kReceivedForward = 16,
   kSentBackward = 32,
   kReceivedBackward = 64,
+  kWhole = 128,  ///< the backward was one operation
 };
 
 std::uint8_t transfer_bit(OpKind kind) {
@@ -118,26 +119,35 @@ class ProgramChecker {
   }
 
   void visit(const Op& op) {
-    if (!in_range(op) || op.kind == OpKind::Optimizer || !at_home(op)) return;
+    if (!in_range(op) || op.kind == OpKind::Optimizer) return;
+    const bool home = at_home(op);
     if (is_compute(op.kind))
-      visit_compute(op);
-    else if (transfer_bit(op.kind) != 0 && op.issue != Issue::Wait)
+      visit_compute(op, home);
+    else if (home && transfer_bit(op.kind) != 0 && op.issue != Issue::Wait)
       visit_transfer(op);
   }
 
-  void visit_compute(const Op& op) {
+  static int compute_bits(OpKind kind) {
+    if (kind == OpKind::Forward) return kForward;
+    if (kind == OpKind::BackwardInput) return kInput;
+    if (kind == OpKind::BackwardWeight) return kWeight;
+    return kInput | kWeight;
+  }
+
+  /// An operation on the wrong rank is met all the same: it is not missing as well.
+  void visit_compute(const Op& op, bool home) {
     std::uint8_t& state = seen(op.stage, op.microbatch);
-    const bool input = produces_input_gradient(op.kind);
-    const bool weight = op.kind == OpKind::BackwardFull || op.kind == OpKind::BackwardWeight;
-    const int bits =
-        (op.kind == OpKind::Forward ? kForward : 0) | (input ? kInput : 0) | (weight ? kWeight : 0);
-    if ((state & bits) != 0)
-      report(op, "is there twice");
-    else if (input && (state & kForward) == 0)
+    const int bits = compute_bits(op.kind);
+    const bool whole = op.kind == OpKind::BackwardFull;
+    if (home && (state & bits) != 0)
+      report(op, op.kind == OpKind::Forward || whole == ((state & kWhole) != 0)
+                     ? "is there twice"
+                     : "stands beside its other form: a backward is whole or in two halves");
+    else if (home && (bits & kInput) != 0 && (state & kForward) == 0)
       report(op, "stands before its forward");
-    else if (op.kind == OpKind::BackwardWeight && (state & kInput) == 0)
+    else if (home && op.kind == OpKind::BackwardWeight && (state & kInput) == 0)
       report(op, "stands before its input gradient");
-    state = static_cast<std::uint8_t>(state | bits);
+    state = static_cast<std::uint8_t>(state | bits | (whole ? kWhole : 0));
   }
 
   void visit_transfer(const Op& op) {

@@ -123,8 +123,11 @@ class SingleParser {
                                : cell_hint());
     std::vector<std::string> words;
     for (const OpKind kind : kKinds) words.emplace_back(op_word(kind));
+    std::string upper(word);
+    std::transform(upper.begin(), upper.end(), upper.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
     return ungrammatical(word_at, word.size(), fmt::format("unknown operation '{}'", shown(word)),
-                         suggest(word, words));
+                         suggest(upper, words));
   }
 
   tl::unexpected<CellFault> junk() const {
@@ -132,8 +135,13 @@ class SingleParser {
     return ungrammatical(
         at_, rest.size(),
         fmt::format("after {} stands '{}'", shown(text_.substr(0, at_)), shown(rest)),
-        rest.front() == ';' ? "cells are separated by commas"
-                            : "a cell holds one operation and nothing behind it");
+        junk_hint(rest.front()));
+  }
+
+  static std::string junk_hint(char first) {
+    if (first == ';') return "cells are separated by commas";
+    if (first == '\r') return "lines end with LF or CR LF";
+    return "a cell holds one operation and nothing behind it";
   }
 
   tl::expected<Op, CellFault> finish(Op op, std::string_view stage, std::size_t number_at,

@@ -21,36 +21,59 @@ void for_each_compute(const std::vector<std::vector<Op>>& ranks, Visit visit) {
       if (is_compute(op.kind)) visit(static_cast<std::int32_t>(rank), op);
 }
 
-tl::expected<Shape, std::string> infer_shape(const std::vector<std::vector<Op>>& ranks) {
-  std::int32_t last_stage = -1;
-  std::int32_t last_microbatch = -1;
+/// The extremes of the compute operations and where they stand.
+struct Extremes {
+  std::int32_t stage = -1;
+  std::int32_t microbatch = -1;
   std::int64_t forwards = 0;
-  for_each_compute(ranks, [&](std::int32_t, const Op& op) {
-    last_stage = std::max(last_stage, op.stage.value);
-    last_microbatch = std::max(last_microbatch, op.microbatch.value);
-    forwards += is_forward(op.kind) ? 1 : 0;
-  });
-  if (last_stage < 0) return tl::unexpected(std::string("the file computes nothing"));
-  const std::int64_t stages = std::int64_t{last_stage} + 1;
-  const std::int64_t microbatches = std::int64_t{last_microbatch} + 1;
+  Violation at_stage;
+  Violation at_microbatch;
+};
+
+Extremes find_extremes(const std::vector<std::vector<Op>>& ranks) {
+  Extremes found;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    for (std::size_t i = 0; i < ranks[rank].size(); ++i) {
+      const Op& op = ranks[rank][i];
+      if (!is_compute(op.kind)) continue;
+      const Violation here{{}, {static_cast<std::int32_t>(rank)}, static_cast<std::int32_t>(i)};
+      if (op.stage.value > found.stage) found.at_stage = here;
+      if (op.microbatch.value > found.microbatch) found.at_microbatch = here;
+      found.stage = std::max(found.stage, op.stage.value);
+      found.microbatch = std::max(found.microbatch, op.microbatch.value);
+      found.forwards += is_forward(op.kind) ? 1 : 0;
+    }
+  return found;
+}
+
+tl::unexpected<Violation> because(Violation place, std::string message) {
+  place.message = std::move(message);
+  return tl::unexpected(std::move(place));
+}
+
+tl::expected<Shape, Violation> infer_shape(const std::vector<std::vector<Op>>& ranks) {
+  const Extremes found = find_extremes(ranks);
+  if (found.stage < 0) return because({}, "the file computes nothing");
+  const std::int64_t stages = std::int64_t{found.stage} + 1;
+  const std::int64_t microbatches = std::int64_t{found.microbatch} + 1;
   const auto lines = static_cast<std::int64_t>(ranks.size());
-  if (stages % lines != 0)
-    return tl::unexpected(
-        fmt::format("the file has {} lines and its cells name {} stages; a line is a rank, and "
-                    "every rank needs the same number of stages",
-                    lines, stages));
   // A cell that names a far stage or microbatch must not cost memory for all those before it.
-  constexpr std::int64_t kSlack = 1000;
-  if (stages > 16 * forwards + kSlack || microbatches > 16 * forwards + kSlack ||
-      stages * microbatches > 16 * forwards + kSlack)
-    return tl::unexpected(
-        fmt::format("the cells name {} stages and {} microbatches, that takes {} forwards; the "
-                    "file has {}",
-                    stages, microbatches, stages * microbatches, forwards));
+  const std::int64_t plausible = 16 * found.forwards + 1000;
+  if (stages > plausible || microbatches > plausible || stages * microbatches > plausible)
+    return because(microbatches > stages ? found.at_microbatch : found.at_stage,
+                   fmt::format("the cells name {} stages and {} microbatches, that takes {} "
+                               "forwards; the file has {}",
+                               stages, microbatches, stages * microbatches, found.forwards));
+  if (stages % lines != 0)
+    return because(found.at_stage,
+                   fmt::format("the cells name {} stages, the file has {} lines; a line is a rank, "
+                               "and every rank needs the same number of stages",
+                               stages, lines));
   if (stages / lines > kMaxChunks || microbatches > kMaxMicrobatches || lines > kMaxRanks)
-    return tl::unexpected(
-        fmt::format("the file has {} ranks, {} stages and {} microbatches; allowed are {} ranks, "
-                    "{} stages per rank and {} microbatches",
+    return because(
+        stages / lines > kMaxChunks ? found.at_stage : found.at_microbatch,
+        fmt::format("{} ranks, {} stages and {} microbatches; allowed are {} ranks, {} "
+                    "stages per rank and {} microbatches",
                     lines, stages, microbatches, kMaxRanks, kMaxChunks, kMaxMicrobatches));
   return Shape{static_cast<int>(lines), static_cast<int>(stages / lines),
                static_cast<int>(microbatches)};
@@ -107,8 +130,8 @@ void complete(Ranks& partial, const std::vector<Ranks>& complete_ones, const Hom
     if (partial[stage] == kNowhere) partial[stage] = homes.first[stage];
 }
 
-tl::expected<Placement, std::string> directed(const std::vector<std::vector<Op>>& ranks,
-                                              const Shape& shape, const Homes& homes) {
+tl::expected<Placement, Violation> directed(const std::vector<std::vector<Op>>& ranks,
+                                            const Shape& shape, const Homes& homes) {
   std::vector<Ranks> table = ranks_of_microbatches(ranks, shape);
   const auto is_complete = [](const Ranks& row) {
     return std::find(row.begin(), row.end(), kNowhere) == row.end();
@@ -126,8 +149,9 @@ tl::expected<Placement, std::string> directed(const std::vector<std::vector<Op>>
     if (!is_complete(row)) complete(row, ways, homes);
     const auto [way, is_new] = number_of.try_emplace(row, number_of.size());
     if (number_of.size() > kMaxDirections)
-      return tl::unexpected(fmt::format(
-          "the microbatches take more than {} different ways through the ranks", kMaxDirections));
+      return because(
+          {}, fmt::format("the microbatches take more than {} different ways through the ranks",
+                          kMaxDirections));
     if (is_new)
       for (const std::int32_t rank : row) placement.rank_of.push_back({rank});
     placement.direction_of.push_back(static_cast<std::uint8_t>(way->second));
@@ -138,7 +162,7 @@ tl::expected<Placement, std::string> directed(const std::vector<std::vector<Op>>
 
 }  // namespace
 
-tl::expected<Program, std::string> with_inferred_placement(std::vector<std::vector<Op>> ranks) {
+tl::expected<Program, Violation> with_inferred_placement(std::vector<std::vector<Op>> ranks) {
   const auto shape = infer_shape(ranks);
   if (!shape) return tl::unexpected(shape.error());
   Program program;
@@ -146,8 +170,8 @@ tl::expected<Program, std::string> with_inferred_placement(std::vector<std::vect
   const Homes homes = find_homes(ranks, shape->stages());
   const auto missing = std::find(homes.first.begin(), homes.first.end(), kNowhere);
   if (missing != homes.first.end())
-    return tl::unexpected(fmt::format("no line computes stage {}, the last stage is {}",
-                                      missing - homes.first.begin(), shape->stages() - 1));
+    return because({}, fmt::format("no line computes stage {}, the last stage is {}",
+                                   missing - homes.first.begin(), shape->stages() - 1));
   if (homes.several) {
     auto placement = directed(ranks, *shape, homes);
     if (!placement) return tl::unexpected(placement.error());

@@ -7,9 +7,9 @@
 
 namespace pipecast {
 
-/// Shape and placement of a program whose `ranks` are filled in, from the compute operations; or a
-/// sentence saying why there is none. A stage on several ranks makes the program bidirectional.
-/// O(operations + stages · microbatches).
-tl::expected<Program, std::string> with_inferred_placement(std::vector<std::vector<Op>> ranks);
+/// Shape and placement of a program whose `ranks` are filled in, from the compute operations; or
+/// why there is none, at a cell that shows it. A stage on several ranks makes the program
+/// bidirectional. O(operations + stages · microbatches).
+tl::expected<Program, Violation> with_inferred_placement(std::vector<std::vector<Op>> ranks);
 
 }  // namespace pipecast

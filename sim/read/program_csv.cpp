@@ -171,9 +171,7 @@ class CsvReader {
   /// The rules of model/program.hpp, at the cells that break them.
   Result<Program> check_program() {
     auto program = with_inferred_placement(std::move(ranks_));
-    SourceSpan whole;
-    whole.file = file_;
-    if (!program) return fail(input_error(program.error(), {}, whole));
+    if (!program) return fail(input_error(program.error().message, {}, place_of(program.error())));
     if (const auto fault = shifted_forwards(*program)) return fail(*fault);
     for (Violation& violation : violations(*program))
       faults_.add(input_error(std::move(violation.message), {}, place_of(violation)));

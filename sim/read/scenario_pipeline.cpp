@@ -90,7 +90,8 @@ FieldValues default_params(const YamlCursor& pipeline, const ScheduleInfo& info)
 std::optional<int> read_size(const YamlCursor& pipeline, const FieldInfo& field,
                              std::optional<int> of_file, std::optional<int> otherwise) {
   const bool optional = of_file || otherwise;
-  const auto given = optional ? pipeline.find(field.name) : pipeline.require(field.name);
+  const auto given =
+      optional ? pipeline.find(field.name) : pipeline.require(field.name, field.help);
   if (!given) {
     if (pipeline.has(field.name) || !optional) return std::nullopt;
     return of_file ? of_file : otherwise;

@@ -33,8 +33,7 @@ std::vector<int> read_devices(const YamlCursor& list, std::optional<int> ranks) 
     devices.push_back(static_cast<int>(*device));
   }
   if (ranks && list.size() != static_cast<std::size_t>(*ranks))
-    list.fault(
-        fmt::format("{} has {} entries, one per rank is {}", list.path(), list.size(), *ranks));
+    list.fault(fmt::format("{} names {} devices for {} ranks", list.path(), list.size(), *ranks));
   return devices;
 }
 

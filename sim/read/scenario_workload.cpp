@@ -44,6 +44,8 @@ const std::array<Field<StageBytes>, 5> kStageFields{{
     {"optimizer", &StageBytes::optimizer, "optimizer state of a stage", 0, kNoLimit, {}},
 }};
 
+constexpr const char* kHalves = "give backward, or backward_input and backward_weight";
+
 /// Values of a key: one for all, one per stage, or one per stage and microbatch.
 struct ValueTable {
   enum class Form : std::uint8_t { One, PerStage, PerMicrobatch };
@@ -63,13 +65,25 @@ struct ValueTable {
   }
 };
 
-bool right_length(const YamlCursor& list, std::optional<int> needed, std::string_view unit,
-                  const std::string& why) {
+std::string counted(std::size_t count, std::string_view singular, std::string_view plural) {
+  return fmt::format("{} {}", count, count == 1 ? singular : plural);
+}
+
+bool right_length(const YamlCursor& list, std::optional<int> needed, std::string_view singular,
+                  std::string_view plural, const std::string& why) {
   if (!needed || list.size() == static_cast<std::size_t>(*needed)) return true;
-  list.fault(
-      fmt::format("{} has {} entries, one per {} is {}", list.path(), list.size(), unit, *needed),
-      why);
+  const auto wanted = static_cast<std::size_t>(*needed);
+  list.fault(fmt::format("{} has {} for {}", list.path(), counted(list.size(), "entry", "entries"),
+                         counted(wanted, singular, plural)),
+             why);
   return false;
+}
+
+/// One entry per stage, of a list of values or of lists.
+bool right_stages(const YamlCursor& list, const KnownShape& shape) {
+  return right_length(
+      list, shape.stages(), "stage", "stages",
+      fmt::format("stages are ranks × chunks: {} × {}", *shape.ranks, *shape.chunks));
 }
 
 bool add_value(const YamlCursor& given, const FieldInfo& field, std::vector<double>& values) {
@@ -82,9 +96,7 @@ bool add_value(const YamlCursor& given, const FieldInfo& field, std::vector<doub
 std::optional<ValueTable> read_stages(const YamlCursor& list, const FieldInfo& field,
                                       const KnownShape& shape) {
   bool good = shape.stages().has_value();
-  if (good)
-    good = right_length(list, shape.stages(), "stage",
-                        fmt::format("{} ranks × {} chunks", *shape.ranks, *shape.chunks));
+  if (good) good = right_stages(list, shape);
   ValueTable table;
   table.form = ValueTable::Form::PerStage;
   for (std::size_t i = 0; i < list.size(); ++i)
@@ -95,9 +107,7 @@ std::optional<ValueTable> read_stages(const YamlCursor& list, const FieldInfo& f
 std::optional<ValueTable> read_microbatches(const YamlCursor& list, const FieldInfo& field,
                                             const KnownShape& shape) {
   bool good = shape.stages() && shape.microbatches;
-  if (good)
-    good = right_length(list, shape.stages(), "stage",
-                        fmt::format("{} ranks × {} chunks", *shape.ranks, *shape.chunks));
+  if (good) good = right_stages(list, shape);
   ValueTable table;
   table.form = ValueTable::Form::PerMicrobatch;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -108,7 +118,7 @@ std::optional<ValueTable> read_microbatches(const YamlCursor& list, const FieldI
       good = false;
       continue;
     }
-    good = right_length(row, shape.microbatches, "microbatch", {}) && good;
+    good = right_length(row, shape.microbatches, "microbatch", "microbatches", {}) && good;
     for (std::size_t j = 0; j < row.size(); ++j)
       good = add_value(row.item(j), field, table.values) && good;
   }
@@ -151,8 +161,7 @@ void read_backward(const YamlCursor& costs, const PipelineBlock& pipeline,
     tables.split = false;
     tables.input = read_table(*whole, field, pipeline.shape);
     if (halves)
-      whole->fault_at_key("backward is the whole, it cannot stand beside its halves",
-                          "give backward, or backward_input and backward_weight");
+      whole->fault_at_key("backward is the whole, it cannot stand beside its halves", kHalves);
     else if (pipeline.backward == NeededBackward::Split)
       whole->fault_at_key("the schedule splits the backward, the costs give only the whole of it",
                           "give backward_input and backward_weight instead");
@@ -162,14 +171,13 @@ void read_backward(const YamlCursor& costs, const PipelineBlock& pipeline,
   const bool needed =
       pipeline.backward == NeededBackward::Full || pipeline.backward == NeededBackward::Split;
   if (needed && !halves) {
-    costs.fault_at_key(fmt::format("{} lacks the backward", costs.path()),
-                       "give backward, or backward_input and backward_weight");
+    costs.fault_at_key(fmt::format("{} lacks the backward", costs.path()), kHalves);
     return;
   }
   if (!halves) return;
-  if (const auto input = costs.require("backward_input"))
+  if (const auto input = costs.require("backward_input", kHalves))
     tables.input = read_table(*input, fields[1], pipeline.shape);
-  if (const auto weight = costs.require("backward_weight"))
+  if (const auto weight = costs.require("backward_weight", kHalves))
     tables.weight = read_table(*weight, fields[2], pipeline.shape);
 }
 

@@ -130,7 +130,9 @@ class NodeBuilder : public YAML::EventHandler {
 
   void refuse_tag(const YamlMark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    report(mark, fmt::format("the tag '{}' has no meaning here", shown(tag)), "leave the tag out");
+    constexpr std::string_view kStandard = "tag:yaml.org,2002:";
+    const std::string word = tag.starts_with(kStandard) ? "!!" + tag.substr(kStandard.size()) : tag;
+    report(mark, fmt::format("the tag '{}' has no meaning here", shown(word)), "leave the tag out");
   }
 
   void open(YamlKind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
@@ -281,6 +283,11 @@ void report_refusal(NodeBuilder& builder, const YamlSource& source,
                    "check the indentation; a text that holds ': ' needs quotes");
   } else if (has(message, "illegal block entry")) {
     builder.report(mark, "a list element '-' cannot stand here");
+  } else if (has(message, "illegal EOF in scalar")) {
+    builder.report(mark, "the file ends inside a quoted text", "close the quotation mark");
+  } else if (has(message, "referenced anchor")) {
+    builder.report(mark, "there is no anchor of this name above",
+                   "an anchor is written `&name value`");
   } else if (has(message, "unknown token")) {
     builder.report(mark, "no value can begin with this character", "put the text in quotes");
   } else if (has(message, "bad file")) {

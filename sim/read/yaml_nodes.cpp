@@ -10,7 +10,7 @@ namespace {
 std::string_view kind_word(YamlKind kind) {
   switch (kind) {
     case YamlKind::Null:
-      return "nothing";
+      return "empty";
     case YamlKind::Scalar:
       return "a single value";
     case YamlKind::List:
@@ -18,7 +18,7 @@ std::string_view kind_word(YamlKind kind) {
     case YamlKind::Map:
       return "a map";
   }
-  return "nothing";
+  return "empty";
 }
 
 const YamlEntry* entry_of(const YamlNode& node, std::string_view key) {

@@ -48,7 +48,13 @@ Result<std::vector<DeviceId>> devices_of(const Scenario& scenario, const Platfor
                                " ranks, the platform " + have + " devices",
                            "use a larger platform or fewer ranks", scenario.platform.where));
   std::vector<DeviceId> result;
-  for (const int device : devices) result.push_back({device});
+  for (const int device : devices) {
+    if (static_cast<std::size_t>(device) >= platform.devices.size())
+      return fail(infeasible("device " + std::to_string(device) +
+                                 " does not exist, the platform has " + have + " devices",
+                             {}, scenario.where("platform.devices")));
+    result.push_back({device});
+  }
   return result;
 }
 

@@ -173,7 +173,7 @@ TEST(ProgramCsv, ReduceGradIsKeptInComputeFiles) {
 
 TEST(ProgramCsv, FarNumbersCostNoMemory) {
   EXPECT_EQ(faults(compute("0F2000000000\n")),
-            Strings{"0:0: the cells name 1 stages and 2000000001 microbatches, that takes "
+            Strings{"1:1: the cells name 1 stages and 2000000001 microbatches, that takes "
                     "2000000001 forwards; the file has 1"});
   EXPECT_EQ(faults(compute("2147483647F0\n")).size(), 1U);
   EXPECT_EQ(faults(compute("99999999999F0\n")),

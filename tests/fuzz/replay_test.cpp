@@ -1,0 +1,46 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/fuzz/targets.hpp"
+#include "tests/support/csv_blocks.hpp"
+
+/// The corpus of every fuzz target, and the broken files of tests/bad, through the same code that
+/// libFuzzer runs. A violated sentence aborts.
+namespace pipecast {
+namespace {
+
+namespace fs = std::filesystem;
+using Target = void (*)(std::string_view);
+
+std::size_t replay(const fs::path& folder, Target target) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(fs::path(PIPECAST_TEST_DIR) / folder))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) target(testing::file_text(file.string()));
+  return files.size();
+}
+
+TEST(Replay, Scenarios) {
+  EXPECT_GE(replay("fuzz/corpus/scenario", fuzzing::scenario), 5U);
+  replay("bad/scenarios", fuzzing::scenario);
+}
+
+TEST(Replay, PlatformPresets) {
+  EXPECT_GE(replay("fuzz/corpus/platform_preset", fuzzing::platform_preset), 3U);
+  replay("bad/scenarios", fuzzing::platform_preset);
+}
+
+TEST(Replay, Schedules) {
+  EXPECT_GE(replay("fuzz/corpus/program_csv", fuzzing::program_csv), 5U);
+  replay("bad/schedules", [](std::string_view text) {
+    for (const char choice : {'0', '1', '2', '3'}) fuzzing::program_csv(choice + std::string(text));
+  });
+}
+
+TEST(Replay, Fields) { EXPECT_GE(replay("fuzz/corpus/fields", fuzzing::fields), 5U); }
+
+}  // namespace
+}  // namespace pipecast

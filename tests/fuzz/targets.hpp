@@ -1,0 +1,106 @@
+#pragma once
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/fields.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/read/platform_preset.hpp"
+#include "sim/read/program_csv.hpp"
+#include "sim/read/scenario.hpp"
+
+/// What is done with one input, by libFuzzer and by the plain test that replays the corpus: read
+/// it, and hold what comes out to a few sentences that must be true of any input.
+namespace pipecast::fuzzing {
+
+inline void require(bool holds, const char* sentence) {
+  if (holds) return;
+  std::fprintf(stderr, "violated: %s\n", sentence);
+  std::abort();
+}
+
+inline void require_sound(const Diagnostics& faults) {
+  require(!faults.empty(), "a refused input has a reason");
+  require(faults.size() <= 150, "the number of faults is bounded");
+  for (const Diagnostic& fault : faults) {
+    require(!fault.message.empty(), "a fault has a message");
+    require(fault.where.line >= 0 && fault.where.column >= 0, "places count from 1");
+    require(!render(fault).empty() && !render(fault, Color::Ansi).empty(), "a fault can be shown");
+  }
+}
+
+/// Lines `--set key.path=value` at the begin of the input are overrides.
+inline void scenario(std::string_view input) {
+  static const std::vector<ScheduleInfo> schedules = builtin_schedules();
+  static const std::vector<PlatformKind> kinds = builtin_platform_kinds();
+  constexpr std::string_view kSet = "--set ";
+  std::vector<Override> overrides;
+  while (input.starts_with(kSet)) {
+    const std::string_view line = input.substr(0, input.find('\n'));
+    input.remove_prefix(std::min(line.size() + 1, input.size()));
+    const std::size_t equals = line.find('=');
+    overrides.push_back(
+        {std::string(line.substr(kSet.size(), equals - kSet.size())),
+         equals == std::string_view::npos ? "" : std::string(line.substr(equals + 1))});
+  }
+  const auto result =
+      read_scenario(input, "nowhere/scenario.yaml", {schedules, kinds, {}}, overrides);
+  if (!result) return require_sound(result.error());
+  require(check(result->shape).empty(), "a scenario's shape is within bounds");
+  require(check(result->workload).empty(), "a scenario's workload is sound");
+  require(result->workload.stages == result->shape.stages(), "costs fit the shape");
+}
+
+inline void platform_preset(std::string_view input) {
+  static const std::vector<PlatformKind> kinds = builtin_platform_kinds();
+  const auto result = read_platform_preset(input, "nowhere/preset.yaml", kinds);
+  if (!result) return require_sound(result.error());
+  for (const PlatformKind& kind : kinds)
+    if (kind.name == result->kind)
+      require(result->values.size() == kind.fields.size(), "a preset has every field of its kind");
+}
+
+/// The first byte chooses dialect and notation.
+inline void program_csv(std::string_view input) {
+  if (input.empty()) return;
+  const int choice = input.front();
+  input.remove_prefix(1);
+  const auto dialect = choice % 2 == 0 ? CsvDialect::ComputeOnly : CsvDialect::ComputeComms;
+  const auto notation = choice / 2 % 2 == 0 ? CsvNotation::Current : CsvNotation::Torch25;
+  const auto program = read_program_csv(input, "nowhere.csv", dialect, notation);
+  if (!program) return require_sound(program.error());
+  require(check(*program).empty(), "what the reader takes is a valid program");
+  const std::string text = write_program_csv(*program);
+  const auto again = read_program_csv(text, "again.csv", dialect);
+  require(again.has_value(), "what we write can be read");
+  require(*again == *program, "reading what was written gives the same program");
+  require(write_program_csv(*again) == text, "writing is the inverse of reading");
+}
+
+/// The whole input as every kind of quantity, and as every parameter of the registries.
+inline void fields(std::string_view input) {
+  static const std::vector<ScheduleInfo> schedules = builtin_schedules();
+  static const std::vector<PlatformKind> kinds = builtin_platform_kinds();
+  for (const Dimension dimension :
+       {Dimension::Time, Dimension::Memory, Dimension::Bandwidth, Dimension::Compute,
+        Dimension::Power, Dimension::Money, Dimension::None}) {
+    const auto value = parse_quantity(input, dimension);
+    require(value || !value.error().empty(), "a refused quantity has a reason");
+  }
+  if (const auto number = parse_number(input))
+    require(parse_number(format_number(*number)) == *number, "a printed number reads back");
+  if (const auto whole = parse_integer(input))
+    require(parse_integer(std::to_string(*whole)) == *whole, "a printed integer reads back");
+  const auto try_all = [&](const std::vector<FieldInfo>& table) {
+    for (const FieldInfo& field : table) {
+      const auto value = parse_field(field, input);
+      require(value || !value.error().empty(), "a refused parameter has a reason");
+    }
+  };
+  for (const ScheduleInfo& schedule : schedules) try_all(schedule.fields);
+  for (const PlatformKind& kind : kinds) try_all(kind.fields);
+}
+
+}  // namespace pipecast::fuzzing
