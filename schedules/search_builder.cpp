@@ -9,6 +9,7 @@ Builder::Builder(const Problem& problem)
       count_(problem.row(problem.ranks, 0), 0),
       end_(problem.duration.size()),
       now_(at(problem.ranks), 0),
+      first_(at(problem.ranks), 0),
       bubble_(at(problem.ranks), 0),
       alive_(at(problem.ranks), 0),
       pending_(at(problem.ranks)),
@@ -40,7 +41,9 @@ void Builder::put(int rank, Symbol code) {
   const std::size_t row = problem_->row(rank, code);
   const std::size_t node = row * at(problem_->microbatches) + at(count_[row]);
   const Ticks start = std::max(now(rank), arrival(rank, code));
-  if (!order_[at(rank)].empty()) {
+  if (order_[at(rank)].empty()) {
+    first_[at(rank)] = start;
+  } else {
     bubble_[at(rank)] += start - now(rank);
     worst_bubble_ = std::max(worst_bubble_, bubble_[at(rank)]);
   }
@@ -80,6 +83,15 @@ void Builder::fill_wait(int rank, Ticks input_at, Ticks tolerated) {
 bool Builder::complete() const {
   return std::all_of(count_.begin(), count_.end(),
                      [&](std::int32_t number) { return number == problem_->microbatches; });
+}
+
+Built Builder::take() && {
+  Ticks worst = 0;
+  for (int rank = 0; rank < problem_->ranks; ++rank) {
+    const Ticks from = problem_->objective == Objective::Makespan ? 0 : first_[at(rank)];
+    worst = std::max(worst, now(rank) - problem_->gap - from);
+  }
+  return {std::move(order_), worst, std::move(bubble_)};
 }
 
 }  // namespace pipecast::search

@@ -7,6 +7,13 @@
 
 namespace pipecast::search {
 
+/// A constructed order that keeps the limit, timed.
+struct Built {
+  Order order;
+  Ticks objective = 0;
+  std::vector<Ticks> bubble;  ///< [rank] time it waited since its first operation
+};
+
 /// An order under construction: all ranks advance together and every operation is timed when it is
 /// put. What the greedy constructions share.
 class Builder {
@@ -54,7 +61,8 @@ class Builder {
 
   /// Every operation is put.
   bool complete() const;
-  Order take() && { return std::move(order_); }
+  /// Precondition: complete().
+  Built take() &&;
 
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
@@ -64,6 +72,7 @@ class Builder {
   std::vector<std::int32_t> count_;           ///< [rank · symbols + symbol]
   std::vector<Ticks> end_;                    ///< like Problem::duration
   std::vector<Ticks> now_;                    ///< [rank]
+  std::vector<Ticks> first_;                  ///< [rank] start of its first operation
   std::vector<Ticks> bubble_;                 ///< [rank]
   std::vector<std::int64_t> alive_;           ///< [rank]
   std::vector<std::vector<Symbol>> pending_;  ///< [rank] weight gradients in order

@@ -8,6 +8,7 @@
 #include "schedules/search_anneal.hpp"
 #include "schedules/search_block.hpp"
 #include "schedules/search_bound.hpp"
+#include "schedules/search_builder.hpp"
 #include "schedules/search_policy.hpp"
 #include "schedules/search_policy_v.hpp"
 #include "schedules/search_random.hpp"
@@ -17,21 +18,8 @@ namespace pipecast::search {
 namespace {
 
 constexpr Effort kPutCost = 2;  ///< of putting and timing an operation, in operations re-timed
+constexpr Effort kAnnealingEffort = 4000;  ///< per operation, from which annealing gets half
 constexpr Ticks kNever = std::numeric_limits<Ticks>::max();
-
-/// The same problem with its first microbatches only.
-Problem shortened(const Problem& problem, int microbatches) {
-  Problem brief = problem;
-  brief.microbatches = microbatches;
-  brief.duration.clear();
-  for (std::size_t row = 0; row < problem.row(problem.ranks, 0); ++row) {
-    const auto begin =
-        problem.duration.begin() +
-        static_cast<std::ptrdiff_t>(row * static_cast<std::size_t>(problem.microbatches));
-    brief.duration.insert(brief.duration.end(), begin, begin + microbatches);
-  }
-  return brief;
-}
 
 /// Times orders and keeps the best legal one.
 class Keeper {
@@ -45,8 +33,12 @@ class Keeper {
     if (objective < found_.objective) found_ = {std::move(order), objective, found_.bound};
     return objective;
   }
-  Ticks offer(std::optional<Order> order) { return order ? offer(std::move(*order)) : kNever; }
-  Ticks score(int rank) const { return timing_.score(rank); }
+  Ticks offer(const std::optional<Order>& order) { return order ? offer(*order) : kNever; }
+  Ticks offer(std::optional<Built>&& built) {
+    if (!built) return kNever;
+    if (built->objective < found_.objective) return offer(std::move(built->order));
+    return built->objective;
+  }
 
  private:
   const Problem& problem_;
@@ -73,11 +65,12 @@ Judged<Policy> best_base(const Problem& problem, Keeper& keeper, const Policy*) 
 Judged<VPolicy> best_base(const Problem& problem, Keeper& keeper, const VPolicy*) {
   Judged<VPolicy> best;
   for (VPolicy& policy : base_v_policies(problem)) {
-    const Ticks objective = keeper.offer(follow(problem, policy));
+    std::optional<Built> built = follow(problem, policy);
+    if (!built) continue;
+    const std::vector<Ticks> bubble = built->bubble;
+    const Ticks objective = keeper.offer(std::move(built));
     if (objective <= best.objective) best = {policy, objective};
-    if (objective == kNever) continue;
-    for (int rank = 0; rank < problem.ranks; ++rank)
-      policy.tolerated.push_back(keeper.score(rank) - total_work(problem, rank));
+    policy.tolerated = bubble;
     const Ticks again = keeper.offer(follow(problem, policy));
     if (again < best.objective) best = {policy, again};
   }
@@ -86,46 +79,32 @@ Judged<VPolicy> best_base(const Problem& problem, Keeper& keeper, const VPolicy*
 
 /// Simulated annealing over choices. Returns the effort spent.
 template <class Choice>
-Effort improve(const Problem& problem, Keeper& keeper, Found& found, Judged<Choice>& best,
+Effort improve(const Problem& problem, Keeper& keeper, const Found& found, Judged<Choice> current,
                Effort effort, Random& random) {
-  if (best.objective == kNever) return 0;
+  if (current.objective == kNever) return 0;
   const double unit = static_cast<double>(problem.cost(0, 0, 0));
   const Effort each = kPutCost * static_cast<Effort>(problem.duration.size());
   const std::int64_t steps = effort / each;
-  Judged<Choice> current = best;
   std::int64_t step = 0;
   for (; step < steps && found.objective > found.bound; ++step) {
     const double part = static_cast<double>(step) / static_cast<double>(steps);
-    const double temperature = unit * 0.3 * std::pow(0.02 / 0.3, part);
+    const double temperature = unit * 0.1 * std::pow(0.1, part);
     Choice next = varied(current.policy, problem, random);
     const Ticks objective = keeper.offer(follow(problem, next));
     if (objective == kNever ||
         static_cast<double>(objective - current.objective) > temperature * random.exponential())
       continue;
     current = {std::move(next), objective};
-    if (objective < best.objective) best = current;
   }
   return step * each;
 }
 
-/// Choices first on a short step, where one costs little, then on the whole. Returns the effort
-/// spent.
+/// Returns the effort spent.
 template <class Choice>
 Effort search_choices(const Problem& problem, Keeper& keeper, Found& found, Effort effort,
                       Random& random) {
-  Judged<Choice> best = best_base(problem, keeper, static_cast<const Choice*>(nullptr));
-  Effort spent = 0;
-  const int few = 3 * problem.ranks;
-  if (effort > 0 && problem.microbatches > few + few / 2 && found.objective > found.bound) {
-    const Problem brief = shortened(problem, few);
-    Found brief_found{{}, kNever, lower_bound(brief)};
-    Keeper brief_keeper(brief, brief_found);
-    Judged<Choice> brief_best = best_base(brief, brief_keeper, static_cast<const Choice*>(nullptr));
-    spent = improve(brief, brief_keeper, brief_found, brief_best, effort / 2, random);
-    const Ticks objective = keeper.offer(follow(problem, brief_best.policy));
-    if (objective < best.objective) best = {std::move(brief_best.policy), objective};
-  }
-  return spent + improve(problem, keeper, found, best, effort - spent, random);
+  return improve(problem, keeper, found,
+                 best_base(problem, keeper, static_cast<const Choice*>(nullptr)), effort, random);
 }
 
 }  // namespace
@@ -136,12 +115,16 @@ Found best_order(const Problem& problem, const SearchPlan& plan, const std::vect
   Keeper keeper(problem, found);
   for (const Order& order : extra) keeper.offer(order);
   keeper.offer(serial_order(problem));
+  // Single moves need some thousand tries per operation to tell; choices of the greedy do not.
+  const auto operations = static_cast<Effort>(problem.duration.size());
+  const Effort for_choices =
+      plan.effort >= kAnnealingEffort * operations ? plan.effort / 2 : plan.effort / 10 * 9;
   Effort left = plan.effort;
   if (problem.chunks == 1) {
-    left -= search_choices<Policy>(problem, keeper, found, left / 2, random);
+    left -= search_choices<Policy>(problem, keeper, found, for_choices, random);
   } else {
     for (const Block& block : base_blocks(problem)) keeper.offer(follow(problem, block));
-    left -= search_choices<VPolicy>(problem, keeper, found, left / 2, random);
+    left -= search_choices<VPolicy>(problem, keeper, found, for_choices, random);
   }
   anneal(problem, found, left, random);
   return found;

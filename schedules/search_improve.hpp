@@ -21,11 +21,10 @@ struct Found {
   Ticks bound = 0;  ///< lower_bound()
 };
 
-/// The best order found: constructed starts and `extra` ones, then a search over the choices of the
-/// greedy, first on fewer microbatches when there are many (their steady state is the same), then
-/// simulated annealing that moves single operations, half of them on the longest path. Never worse
-/// than a legal order of `extra`; ends early at the lower bound. Precondition: smallest_limit()
-/// fits on every rank.
+/// The best order found: constructed starts and `extra` ones, then simulated annealing over the
+/// choices of the greedy, then over single moves of operations, half of them on the longest path.
+/// Never worse than a legal order of `extra`; ends early at the lower bound. Precondition:
+/// smallest_limit() fits on every rank.
 Found best_order(const Problem& problem, const SearchPlan& plan, const std::vector<Order>& extra);
 
 }  // namespace pipecast::search

@@ -15,7 +15,7 @@ class Follower {
   Follower(const Problem& problem, const Policy& policy)
       : problem_(problem), policy_(policy), builder_(problem) {}
 
-  std::optional<Order> run() {
+  std::optional<Built> run() {
     start_up();
     for (int left = problem_.microbatches - 1; left > 0; --left)
       if (!forwards(left) || !input_gradients(left)) return std::nullopt;
@@ -167,7 +167,7 @@ void fill_wait(Builder& builder, int rank, Ticks input_at, const WaitRule& rule,
   }
 }
 
-std::optional<Order> follow(const Problem& problem, const Policy& policy) {
+std::optional<Built> follow(const Problem& problem, const Policy& policy) {
   return Follower(problem, policy).run();
 }
 

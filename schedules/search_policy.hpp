@@ -46,7 +46,7 @@ struct Policy {
 /// forward and exactly one input gradient per rank, with weight gradients where memory or a wait
 /// asks for them (the heuristic of Qi et al. 2024, its choices made per rank). Nothing when the
 /// limit cannot be kept that way. O(operations).
-std::optional<Order> follow(const Problem& problem, const Policy& policy);
+std::optional<Built> follow(const Problem& problem, const Policy& policy);
 
 /// The same choice on every rank, all combinations: the variants of the published heuristic.
 std::vector<Policy> base_policies(const Problem& problem);

@@ -1,6 +1,7 @@
 #include "schedules/search_policy_v.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "schedules/search_builder.hpp"
 
@@ -21,7 +22,7 @@ class VFollower {
       most_tolerated_ = *std::max_element(policy.tolerated.begin(), policy.tolerated.end());
   }
 
-  std::optional<Order> run() {
+  std::optional<Built> run() {
     if (!down_and_up()) return std::nullopt;
     fill_up();
     const int rounds = 2 * problem_.microbatches;
@@ -153,17 +154,22 @@ class VFollower {
 
 }  // namespace
 
-std::optional<Order> follow(const Problem& problem, const VPolicy& policy) {
+std::optional<Built> follow(const Problem& problem, const VPolicy& policy) {
   return VFollower(problem, policy).run();
 }
 
 std::vector<VPolicy> base_v_policies(const Problem& problem) {
+  constexpr std::array<WaitRule, 5> kRules{{{WaitRule::Kind::Fill, 0},
+                                            {WaitRule::Kind::Slack, 0},
+                                            {WaitRule::Kind::Share, 0.4},
+                                            {WaitRule::Kind::Share, 0.6},
+                                            {WaitRule::Kind::Share, 0.8}}};
   std::vector<VPolicy> policies;
-  for (const auto forward : {WaitRule::Kind::Fill, WaitRule::Kind::Slack})
-    for (const auto input : {WaitRule::Kind::Fill, WaitRule::Kind::Slack}) {
+  for (const WaitRule& forward : kRules)
+    for (const WaitRule& input : kRules) {
       VRankPolicy rank;
-      rank.before_forward.kind = forward;
-      rank.before_input.kind = input;
+      rank.before_forward = forward;
+      rank.before_input = input;
       policies.push_back(
           {std::vector<VRankPolicy>(static_cast<std::size_t>(problem.ranks), rank), {}});
     }

@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "schedules/search_builder.hpp"
 #include "schedules/search_policy.hpp"
 #include "schedules/search_problem.hpp"
 #include "schedules/search_random.hpp"
@@ -30,7 +31,7 @@ struct VPolicy {
 /// Adaptive order on the V: warm-up along the V as far as memory allows, then rounds of one input
 /// gradient and at most one forward per rank (the heuristic of Qi et al. 2024 for ZB-V, its choices
 /// made per rank). Nothing when the limit cannot be kept that way. O(operations).
-std::optional<Order> follow(const Problem& problem, const VPolicy& policy);
+std::optional<Built> follow(const Problem& problem, const VPolicy& policy);
 
 /// The same choice on every rank, all combinations: the variants of the published heuristic.
 std::vector<VPolicy> base_v_policies(const Problem& problem);

@@ -11,7 +11,7 @@
 namespace pipecast::testing {
 namespace {
 
-const Texts kBudget = {{"search_seconds", "2 s"}};
+const Texts kBudget = {{"search_seconds", "1 s"}};
 
 /// Printed and found bubble rates over the limits of figure 9, one line per limit.
 void print_limits(const std::string& model, const Shape& one_chunk) {

@@ -65,7 +65,7 @@ PaperCase model_6b(Shape shape, StageCost cost_us, double message_us, double lim
 }
 
 void expect_better(const PaperCase& paper, const Better& better) {
-  const auto found = searched(paper, {{"search_seconds", "4 s"}});
+  const auto found = searched(paper, {{"search_seconds", "3 s"}});
   ASSERT_TRUE(found) << render(found.error());
   EXPECT_LE(found->bubble, better.bubble + 0.00005) << "at " << paper.limit;
   EXPECT_LE(found->peak_over_limit, 1.0 + 1e-9);
