@@ -104,7 +104,7 @@ Result<FieldValues> parse_fields(std::span<const FieldInfo> fields,
   }
   for (const auto& [name, text] : texts) {
     const auto field = std::find_if(fields.begin(), fields.end(),
-                                    [&](const FieldInfo& f) { return f.name == name; });
+                                    [&name = name](const FieldInfo& f) { return f.name == name; });
     if (field == fields.end()) {
       const std::string hint = names.empty() ? "it takes no parameters" : suggest(name, names);
       faults.push_back(

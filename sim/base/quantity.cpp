@@ -137,7 +137,8 @@ tl::expected<double, std::string> parse_quantity(std::string_view text, Dimensio
   if (dimension == Dimension::None) return parse_number(text);
   const auto parts = split_number(text);
   if (!parts) return tl::unexpected(parts.error());
-  const auto [number, word] = *parts;
+  const double number = parts->first;
+  const std::string_view word = parts->second;
   const std::string allowed = joined(unit_words(dimension));
   if (word.empty())
     return tl::unexpected(

@@ -11,19 +11,17 @@
 namespace pipecast {
 namespace {
 
-std::optional<TransferPolicy> transfer_policy(std::string_view word) {
-  if (word == "overlapped") return TransferPolicy::Overlapped;
-  if (word == "fifo") return TransferPolicy::Fifo;
-  if (word == "blocking") return TransferPolicy::Blocking;
-  return std::nullopt;
-}
-
 TransferPolicy read_transfers(const YamlCursor& root) {
-  const std::array<std::string, 3> words{"overlapped", "fifo", "blocking"};
+  constexpr std::array kPolicies{TransferPolicy::Overlapped, TransferPolicy::Fifo,
+                                 TransferPolicy::Blocking, TransferPolicy::Posted};
+  std::vector<std::string> words;
+  for (const TransferPolicy policy : kPolicies) words.emplace_back(policy_name(policy));
   const auto given = root.find("transfers");
   const auto word = given ? given->choice(words) : std::nullopt;
-  return word ? transfer_policy(*word).value_or(TransferPolicy::Overlapped)
-              : TransferPolicy::Overlapped;
+  const auto found = std::find_if(kPolicies.begin(), kPolicies.end(), [&](TransferPolicy policy) {
+    return word == policy_name(policy);
+  });
+  return found == kPolicies.end() ? TransferPolicy::Overlapped : *found;
 }
 
 std::string read_name(const YamlCursor& root, const std::string& file) {

@@ -174,6 +174,15 @@ TEST(Scenario, PresetWithOverrides) {
             Strings{"1:1: platform lacks the key 'bandwidth'"});
 }
 
+TEST(Scenario, EveryTransferPolicyHasItsWord) {
+  const std::string text = kHead + "workload: {costs: {forward: 1 ms, backward: 2 ms}}\n";
+  EXPECT_EQ(good(text).transfers, TransferPolicy::Overlapped);
+  for (const TransferPolicy policy : {TransferPolicy::Overlapped, TransferPolicy::Fifo,
+                                      TransferPolicy::Blocking, TransferPolicy::Posted})
+    EXPECT_EQ(good(text + "transfers: " + std::string(policy_name(policy)) + "\n").transfers,
+              policy);
+}
+
 TEST(Scenario, OverridesGoThroughTheSameChecks) {
   const std::string text = kHead + "workload: {costs: {forward: 1 ms, backward: 2 ms}}\n";
   const Scenario scenario = good(text, {{"pipeline.ranks", "4"},
