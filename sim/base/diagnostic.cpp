@@ -32,20 +32,33 @@ std::string place(const SourceSpan& where) {
   return where.file.empty() ? std::string{} : where.file + ": ";
 }
 
+/// A byte inside a UTF-8 character, which takes no place of its own on the screen.
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+/// Where a window that would begin or end at `offset` may be cut without splitting a character.
+std::size_t character_begin(const std::string& line, std::size_t offset) {
+  offset = std::min(offset, line.size());
+  while (offset > 0 && offset < line.size() && is_continuation(line[offset])) --offset;
+  return offset;
+}
+
+/// The line, or 160 bytes of it around the column: a line of a megabyte would hide the message.
 std::string caret(const SourceSpan& where) {
   if (where.line <= 0 || where.source_line.empty()) return {};
-  constexpr std::size_t kWidest = 160;  // a line of a megabyte would hide the message
-  const auto column = static_cast<std::size_t>(std::max(where.column, 1));
-  const std::size_t begin = column > kWidest ? column - kWidest / 2 : 0;
-  const std::string shown =
-      where.source_line.substr(std::min(begin, where.source_line.size()), kWidest);
+  constexpr std::size_t kWidest = 160;
+  const std::string& line = where.source_line;
+  const auto at = static_cast<std::size_t>(std::max(where.column, 1)) - 1;
+  const std::size_t begin = at >= kWidest ? character_begin(line, at + 1 - kWidest / 2) : 0;
+  const std::size_t end = character_begin(line, begin + kWidest);
   std::string pad;
-  for (std::size_t i = 0; i + 1 < column - begin; ++i)
-    pad += i < shown.size() && shown[i] == '\t' ? '\t' : ' ';
-  const std::size_t left = shown.size() > pad.size() ? shown.size() - pad.size() : 1;
-  const auto length =
-      std::clamp(static_cast<std::size_t>(std::max(where.length, 1)), std::size_t{1}, left);
-  return fmt::format("  {}\n  {}^{}\n", shown, pad, std::string(length - 1, '~'));
+  for (std::size_t i = begin; i < at; ++i)
+    if (i >= line.size() || !is_continuation(line[i]))
+      pad += i < line.size() && line[i] == '\t' ? '\t' : ' ';
+  const std::size_t last = at + static_cast<std::size_t>(std::max(where.length, 1));
+  std::string tail;
+  for (std::size_t i = at + 1; i < std::min(last, end); ++i)
+    if (!is_continuation(line[i])) tail += '~';
+  return fmt::format("  {}\n  {}^{}\n", line.substr(begin, end - begin), pad, tail);
 }
 
 }  // namespace
