@@ -122,6 +122,7 @@ class SingleParser {
                                ? "cells are separated by commas"
                                : cell_hint());
     std::vector<std::string> words;
+    words.reserve(kKinds.size());
     for (const OpKind kind : kKinds) words.emplace_back(op_word(kind));
     std::string upper(word);
     std::transform(upper.begin(), upper.end(), upper.begin(),

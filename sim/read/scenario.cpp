@@ -15,6 +15,7 @@ TransferPolicy read_transfers(const YamlCursor& root) {
   constexpr std::array kPolicies{TransferPolicy::Overlapped, TransferPolicy::Fifo,
                                  TransferPolicy::Blocking, TransferPolicy::Posted};
   std::vector<std::string> words;
+  words.reserve(kPolicies.size());
   for (const TransferPolicy policy : kPolicies) words.emplace_back(policy_name(policy));
   const auto given = root.find("transfers");
   const auto word = given ? given->choice(words) : std::nullopt;

@@ -234,9 +234,9 @@ class NodeBuilder : public YAML::EventHandler {
   static std::size_t closing_quote(const std::string& text, std::size_t begin) {
     const char quote = text[begin];
     for (std::size_t i = begin + 1; i < text.size(); ++i) {
-      if (quote == '"' && text[i] == '\\')
-        ++i;
-      else if (text[i] == quote && quote == '\'' && i + 1 < text.size() && text[i + 1] == quote)
+      const bool doubled = i + 1 < text.size() && text[i] == quote && text[i + 1] == quote;
+      const bool escaped = quote == '"' ? text[i] == '\\' : doubled;
+      if (escaped)
         ++i;
       else if (text[i] == quote)
         return i;

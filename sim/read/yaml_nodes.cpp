@@ -185,7 +185,7 @@ std::optional<std::int64_t> YamlCursor::integer(std::int64_t minimum, std::int64
 }
 
 std::optional<std::string> YamlCursor::choice(std::span<const std::string> words) const {
-  const auto word = text();
+  auto word = text();
   if (!word) return std::nullopt;
   if (std::find(words.begin(), words.end(), *word) != words.end()) return word;
   fault(fmt::format("{} cannot be '{}'", path_, shown(*word)), suggest(*word, words));
