@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tests/agree/agreement.hpp"
+#include "tests/support/max_min.hpp"
 #include "tests/support/random_program.hpp"
 
 namespace pipecast {
@@ -28,8 +29,9 @@ Result<Placed> random_case(std::uint64_t seed, Sharing sharing) {
   return Placed{std::move(platform), std::move(*graph)};
 }
 
-void run_random_programs(Sharing sharing, Verdict verdict) {
-  Batches batches(verdict, 100);
+void run_random_programs(Sharing sharing, Verdict verdict,
+                         testing::Evaluator other = testing::by_longest_path) {
+  Batches batches(verdict, 100, other);
   for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
     Result<Placed> drawn = random_case(seed, sharing);
     ASSERT_TRUE(drawn) << "seed " << seed << ": " << render(drawn.error());
@@ -43,6 +45,13 @@ TEST(Agree, RandomProgramsOnFatPipes) { run_random_programs(Sharing::FatPipe, Ve
 
 TEST(Agree, RandomProgramsAreNotEarlierOnSharedLinks) {
   run_random_programs(Sharing::Shared, Verdict::NotEarlier);
+}
+
+/// On shared links every date is the one that max–min fairness gives.
+TEST(Agree, RandomProgramsShareLinksMaxMinFairly) {
+  run_random_programs(Sharing::Shared, Verdict::Equal, [](const Placed& placed) {
+    return testing::max_min_reference(placed.graph, placed.platform);
+  });
 }
 
 /// Alone in its process a program is its own time scale.
