@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <deque>
 #include <limits>
+#include <set>
 #include <simgrid/kernel/Timer.hpp>
 #include <stdexcept>
 #include <string>
@@ -125,12 +126,14 @@ class Fabric {
     zone_->seal();
   }
 
-  s4u::Host* host(DeviceId device) {
-    s4u::Host*& known = hosts_[device.at()];
-    if (known == nullptr) known = add_host(*zone_, "d" + std::to_string(device.value));
-    return known;
-  }
-  double latency_s(std::int32_t route) const { return latency_s_[static_cast<std::size_t>(route)]; }
+  /// A route in SimGrid's terms.
+  struct Way {
+    s4u::Host* from = nullptr;
+    s4u::Host* to = nullptr;
+    double latency_s = 0;
+  };
+
+  const Way& way(std::int32_t route) const { return ways_[static_cast<std::size_t>(route)]; }
   std::uint64_t units(double bytes) const {
     return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bytes * scale_));
   }
@@ -139,21 +142,35 @@ class Fabric {
   /// Flows on a fat pipe do not feel each other, but SimGrid would solve for all of them together
   /// whenever one begins or ends. So each route has a pipe of its own, as wide as its narrowest.
   void add_route(const Route& route, std::size_t index) {
-    std::vector<s4u::LinkInRoute> way;
-    double latency_s = 0;
+    std::vector<s4u::LinkInRoute> links;
+    Way way{host(route.from), receiver(route, index), 0};
     double pipe = std::numeric_limits<double>::infinity();
     for (const LinkId id : route.links) {
       const Link& link = platform_.links[id.at()];
-      latency_s += link.latency.value;
+      way.latency_s += link.latency.value;
       if (link.sharing == Sharing::FatPipe)
         pipe = std::min(pipe, link.bandwidth.value);
       else
-        way.emplace_back(shared_link(id));
+        links.emplace_back(shared_link(id));
     }
-    if (std::isfinite(pipe)) way.emplace_back(fat_pipe("r" + std::to_string(index), pipe));
-    latency_s_.push_back(latency_s);
-    zone_->add_bypass_route(host(route.from)->get_netpoint(), host(route.to)->get_netpoint(),
-                            nullptr, nullptr, way);
+    if (std::isfinite(pipe)) links.emplace_back(fat_pipe("r" + std::to_string(index), pipe));
+    zone_->add_bypass_route(way.from->get_netpoint(), way.to->get_netpoint(), nullptr, nullptr,
+                            links);
+    ways_.push_back(way);
+  }
+
+  s4u::Host* host(DeviceId device) {
+    s4u::Host*& known = hosts_[device.at()];
+    if (known == nullptr) known = add_host(*zone_, "d" + std::to_string(device.value));
+    return known;
+  }
+
+  /// SimGrid knows one route per pair of hosts. Another one between the same devices, or one from
+  /// a device to itself, ends at a host of its own.
+  s4u::Host* receiver(const Route& route, std::size_t index) {
+    const bool first = pairs_.emplace(route.from, route.to).second;
+    if (first && route.from != route.to) return host(route.to);
+    return add_host(*zone_, "r" + std::to_string(index));
   }
 
   s4u::Link* shared_link(LinkId id) {
@@ -177,7 +194,8 @@ class Fabric {
   s4u::NetZone* zone_;
   std::vector<s4u::Host*> hosts_;  ///< [device] null until a route needs it
   std::vector<s4u::Link*> links_;  ///< [link] likewise, shared ones only
-  std::vector<double> latency_s_;  ///< [route]
+  std::set<std::pair<DeviceId, DeviceId>> pairs_;
+  std::vector<Way> ways_;  ///< [route]
 };
 
 /// Starts each task when its last predecessor ends, on SimGrid's clock.
@@ -188,7 +206,7 @@ class Fabric {
 /// a longer way a smaller share of a common link.
 class Execution {
  public:
-  Execution(const TaskGraph& graph, Fabric& fabric)
+  Execution(const TaskGraph& graph, const Fabric& fabric)
       : graph_(graph),
         fabric_(fabric),
         intervals_(graph.tasks.size()),
@@ -238,7 +256,7 @@ class Execution {
   }
 
   double fixed_seconds(const Task& task) const {
-    return task.route < 0 ? task.seconds : task.seconds + fabric_.latency_s(task.route);
+    return task.route < 0 ? task.seconds : task.seconds + fabric_.way(task.route).latency_s;
   }
 
   void end_fixed(std::uint32_t task) {
@@ -249,7 +267,7 @@ class Execution {
   }
 
   void start_flow(std::uint32_t task) {
-    const Route& route = graph_.routes[static_cast<std::size_t>(graph_.tasks[task].route)];
+    const Fabric::Way& way = fabric_.way(graph_.tasks[task].route);
     if (idle_flows_.empty()) idle_flows_.push_back(&flows_.emplace_back());
     Flow& flow = *idle_flows_.back();
     idle_flows_.pop_back();
@@ -257,8 +275,8 @@ class Execution {
     flow.comm = s4u::Comm::sendto_init();
     flow.comm->set_data(&flow);
     flow.comm->set_payload_size(fabric_.units(graph_.tasks[task].bytes));
-    flow.comm->set_source(fabric_.host(route.from));
-    flow.comm->set_destination(fabric_.host(route.to));  // both ends known: it starts by itself
+    flow.comm->set_source(way.from);
+    flow.comm->set_destination(way.to);  // both ends known: it starts by itself
   }
 
   void end_flow(Flow& flow) {
@@ -277,7 +295,7 @@ class Execution {
   }
 
   const TaskGraph& graph_;
-  Fabric& fabric_;
+  const Fabric& fabric_;
   std::vector<Interval> intervals_;
   std::vector<std::uint32_t> waiting_for_;  ///< predecessors that have not ended
   std::deque<Flow> flows_;                  ///< as many as were ever alive at once

@@ -161,6 +161,26 @@ TEST(SimgridRun, WhatOneFlowCannotUseGoesToTheOther) {
   expect_near(timeline.intervals[fast].end_s, 1);
 }
 
+/// A graph may hold several ways between the same two devices, and one from a device to itself.
+TEST(SimgridRun, RoutesOfOnePairKeepTheirOwnLinks) {
+  HandMade made{cards(2, {}, {1e9}, Sharing::Shared), {}, {}};
+  made.platform.links.push_back({"side", {0.5}, {4e9}, Sharing::Shared});
+  const auto main = made.transfer(0, 1, 1e9);
+  const auto side = made.transfer(0, 1, 1e9);
+  const auto self = made.transfer(0, 1, 1e9);
+  Route way = made.graph.routes[0];
+  way.links = {LinkId{4}};
+  made.graph.routes.push_back(way);
+  made.graph.tasks[side].route = 1;
+  way.to = way.from;
+  made.graph.routes.push_back(way);
+  made.graph.tasks[self].route = 2;
+  const Timeline timeline = run(made);
+  expect_near(timeline.intervals[main].end_s, 1);
+  expect_near(timeline.intervals[side].end_s, 1);  // 0.5 s on the way, half of 4 GB/s
+  expect_near(timeline.intervals[self].end_s, 1);
+}
+
 /// Events closer than SimGrid's default precision of 1 ns must stay apart.
 TEST(SimgridRun, KeepsEventsApartThatLieWithinAPicosecond) {
   HandMade made{cards(3, {}, {1e12}, Sharing::FatPipe), {}, {}};
