@@ -84,7 +84,8 @@ std::vector<std::string> head_of_line_warnings(const std::vector<HeadOfLine>& fo
   double total = 0;
   for (const HeadOfLine& one : found) total += one.seconds;
   lines.push_back("head-of-line blocking: " + std::to_string(found.size()) +
-                  " messages stood behind others for " + format(Seconds{total}) + " in all");
+                  (found.size() == 1 ? " message stood" : " messages stood") +
+                  " behind others for " + format(Seconds{total}) + " in all");
   for (std::size_t i = 0; i < std::min(most, found.size()); ++i)
     lines.push_back("rank " + std::to_string(found[i].rank.value) + ": " +
                     op_text(found[i].blocking) + " kept " + op_text(found[i].blocked) +

@@ -140,10 +140,24 @@ MegatronShape shape_of(const Program& bare) {
   shape.combined = has_pairs(bare);
   shape.forward_only = !has_backward(bare);
   const std::vector<Op>& first = bare.ranks.front();
-  shape.group = static_cast<int>(
+  const auto group =
       std::find_if(first.begin(), first.end(), [](const Op& op) { return op.stage.value != 0; }) -
-      first.begin());
+      first.begin();
+  shape.group = std::max(1, static_cast<int>(group));
   return shape;
+}
+
+/// What Megatron itself refuses: the first rank takes the output of the last one P − 1 passes
+/// later, so no group may be smaller than P.
+std::string_view refusal(const MegatronShape& shape, MegatronMode mode, int microbatches) {
+  if (mode != MegatronMode::Sync && !shape.interleaved)
+    return "Megatron refuses it without interleaving";
+  if (mode == MegatronMode::Sync && shape.combined)
+    return "forward/backward pairs need megatron-overlap";
+  const int rest = microbatches % shape.group;
+  if (shape.chunks > 1 && (shape.group < shape.ranks || (rest != 0 && rest < shape.ranks)))
+    return "Megatron refuses groups of fewer than P microbatches";
+  return {};
 }
 
 }  // namespace
@@ -155,12 +169,9 @@ Result<Program> lower_megatron(const Program& program, MegatronMode mode) {
     return fail(not_lowered(name, "its loops have stage s on rank s mod P and whole backwards"));
   if (bare.shape.ranks == 1) return bare;  // nothing is sent
   const MegatronShape shape = shape_of(bare);
-  if (mode != MegatronMode::Sync && !shape.interleaved)
-    return fail(not_lowered(name, "Megatron refuses it without interleaving"));
-  if (mode == MegatronMode::Sync && shape.combined)
-    return fail(not_lowered(name, "forward/backward pairs need megatron-overlap"));
-  if (shape.interleaved && shape.group < shape.ranks)
-    return fail(not_lowered(name, "Megatron refuses groups of fewer than P microbatches"));
+  if (const std::string_view reason = refusal(shape, mode, bare.shape.microbatches);
+      !reason.empty())
+    return fail(not_lowered(name, reason));
   Program lowered = emptied(bare);
   for (int rank = 0; rank < shape.ranks; ++rank) {
     MegatronRank loop(shape, bare, rank, lowered.ranks[static_cast<std::size_t>(rank)]);

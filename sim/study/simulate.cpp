@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/graph/head_of_line.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
 #include "sim/study/expected_transfer.hpp"
@@ -116,7 +117,8 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
                      scenario.workload,
                      std::move(*platform),
                      std::move(*graph),
-                     {}};
+                     {},
+                     scenario.transfers};
 }
 
 Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
@@ -131,6 +133,9 @@ Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
   const TaskGraph& graph = run.prepared.graph;
   run.summary = summarise(run.prepared.program, run.prepared.workload, run.prepared.platform, graph,
                           run.timeline);
+  if (run.prepared.transfers != TransferPolicy::Overlapped)
+    for (std::string& line : head_of_line_warnings(head_of_line(graph, run.timeline)))
+      run.prepared.warnings.push_back(std::move(line));
   return run;
 }
 

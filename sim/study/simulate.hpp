@@ -29,6 +29,7 @@ struct PreparedRun {
   Platform platform;
   TaskGraph graph;
   std::vector<std::string> warnings;
+  TransferPolicy transfers = TransferPolicy::Overlapped;  ///< what the graph was built under
 };
 
 /// A prepared run and what came out of it.
@@ -44,6 +45,7 @@ struct FinishedRun {
 /// Everything but running: constraints, divisibility, routes, deadlock.
 Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context);
 
+/// Runs it. Messages that stood behind others in a queue become warnings.
 Result<FinishedRun> execute(PreparedRun prepared, Engine engine);
 
 /// prepare, then execute.
