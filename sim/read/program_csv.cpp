@@ -23,8 +23,10 @@ struct Repeated {
   std::optional<Diagnostic> first;
   std::size_t count = 0;
 
-  void add(Diagnostic fault) {
-    if (++count == 1) first = std::move(fault);
+  /// `make` puts the diagnostic together; a span is as long as its line, so only the first is made.
+  template <class Make>
+  void add(Make make) {
+    if (++count == 1) first = make();
   }
   void flush(FaultList& faults, std::string_view what) {
     if (!first) return;
@@ -116,9 +118,11 @@ class CsvReader {
     const std::size_t rank = ranks_.size() - 1;
     if (cell.empty()) {
       if (dialect_ == CsvDialect::ComputeComms && !line.empty())
-        idle_.add(input_error("an idle cell; a lowered schedule has none",
-                              "leave idle cells out, or read the file as compute_only",
-                              span(rank, std::min(begin, line.size() - 1), 1)));
+        idle_.add([&] {
+          return input_error("an idle cell; a lowered schedule has none",
+                             "leave idle cells out, or read the file as compute_only",
+                             span(rank, std::min(begin, line.size() - 1), 1));
+        });
       return;
     }
     auto ops = parse_cell(cell, dialect_, notation_);
@@ -136,18 +140,19 @@ class CsvReader {
 
   void add_fault(CellFault fault, std::size_t offset) {
     unread_cells_ = true;
-    Diagnostic diagnostic =
-        input_error(std::move(fault.message), std::move(fault.hint),
-                    span(ranks_.size() - 1, offset + fault.offset, fault.length));
+    const auto make = [&] {
+      return input_error(std::move(fault.message), std::move(fault.hint),
+                         span(ranks_.size() - 1, offset + fault.offset, fault.length));
+    };
     switch (fault.kind) {
       case CellFault::Kind::Grammar:
-        faults_.add(std::move(diagnostic));
+        faults_.add(make());
         return;
       case CellFault::Kind::OldNotation:
-        old_notation_.add(std::move(diagnostic));
+        old_notation_.add(make);
         return;
       case CellFault::Kind::Communication:
-        communication_.add(std::move(diagnostic));
+        communication_.add(make);
         return;
     }
   }

@@ -122,6 +122,11 @@ SourceSpan text_span(const std::string& file, int line, int column, std::size_t 
                      std::string_view line_text) {
   SourceSpan span{file, line, column, static_cast<int>(std::min<std::size_t>(length, 1 << 20)), {}};
   if (line_text.size() > kLongestSourceLine) return span;
+  const auto plain = [](char c) { return c >= ' ' && c <= '~'; };
+  if (std::all_of(line_text.begin(), line_text.end(), plain)) {
+    span.source_line = line_text;
+    return span;
+  }
   while (!line_text.empty()) {
     const std::size_t width = utf8_length(line_text);
     if (width == 0 || !is_printable(static_cast<unsigned char>(line_text.front())))

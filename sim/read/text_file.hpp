@@ -55,6 +55,9 @@ class FaultList {
 
   void add(Diagnostic fault);
   void add(Diagnostics faults);
+  /// Counts a fault that will not be shown because the list is full: making its span would cost
+  /// time.
+  void add_hidden() { ++hidden_; }
   bool empty() const { return faults_.empty(); }
   /// Nothing more will be shown; a reader may stop looking.
   bool full() const { return faults_.size() >= kMaxFaults; }

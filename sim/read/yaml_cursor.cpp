@@ -44,6 +44,7 @@ class NodeBuilder : public YAML::EventHandler {
   }
 
   void report(const YamlMark& mark, std::string message, std::string hint = {}) {
+    if (faults_.full()) return faults_.add_hidden();
     faults_.add(input_error(
         std::move(message), std::move(hint),
         text_span(source_.file, mark.line, mark.column, static_cast<std::size_t>(mark.length),

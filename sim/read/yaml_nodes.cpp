@@ -95,10 +95,12 @@ std::string YamlCursor::with_alias(std::string hint) const {
 }
 
 void YamlCursor::fault(std::string message, std::string hint) const {
+  if (faults_->full()) return faults_->add_hidden();
   faults_->add(input_error(std::move(message), with_alias(std::move(hint)), where()));
 }
 
 void YamlCursor::fault_at_key(std::string message, std::string hint) const {
+  if (faults_->full()) return faults_->add_hidden();
   faults_->add(input_error(std::move(message), with_alias(std::move(hint)), key_where()));
 }
 

@@ -47,6 +47,8 @@ void write_interval_csv(const RunView& run, std::ostream& out) {
   for (std::size_t id = 0; id < run.tasks.size(); ++id) {
     const Task& task = run.tasks[id];
     const Interval& interval = run.timeline.intervals[id];
+    const bool joins_messages = task.kind == OpKind::Gap && task.seconds == 0;
+    if (joins_messages) continue;
     if (!is_work(task) || task.position < 0) {
       const Op op{.kind = task.kind, .stage = {task.stage}, .microbatch = {task.microbatch}};
       writer.row(task, op, interval, task.bytes);

@@ -39,10 +39,12 @@ TasksByRank group_tasks(const TaskGraph& graph, Keep keep, RankOf rank_of) {
 
 /// What reports look up again and again in a run.
 struct RunIndex {
-  TasksByRank compute;  ///< work and Gap tasks; id order is program order is time order
+  TasksByRank
+      compute;  ///< work, and pauses that take time; id order is program order is time order
   std::vector<std::int32_t>
-      last_message;  ///< [task] the communication task that arrived last among the predecessors of
-                     ///< a work task; ties go to the smaller id; kNoTask without one
+      last_message;  ///< [task] the communication task that arrived last of those a work task waits
+                     ///< for, directly or through a Gap task that joins several; ties go to the
+                     ///< smaller id; kNoTask without one
   double makespan_s = 0;
 };
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <sstream>
 #include <vector>
 
@@ -42,6 +43,18 @@ std::string runnable(const std::string& script) {
   return result;
 }
 
+/// A picture in docs/img is what the commands of the page have just written under its name.
+void expect_pictures_up_to_date(const std::string& file, const Workshop& workshop) {
+  const std::string page = repository_file(file);
+  const std::regex picture(R"(\]\((docs/img/([\w.-]+))\))");
+  for (std::sregex_iterator match(page.begin(), page.end(), picture), end; match != end; ++match) {
+    const std::string name = (*match)[2].str();
+    EXPECT_TRUE(workshop.exists(name)) << file << ": no command writes " << name;
+    EXPECT_EQ(workshop.read(name), repository_file((*match)[1].str()))
+        << name << " is out of date: run the command beside it and copy the file";
+  }
+}
+
 void run_blocks_of(const std::string& file, std::size_t at_least) {
   const Workshop workshop;
   const std::vector<Block> blocks = fenced_blocks(repository_file(file));
@@ -58,6 +71,7 @@ void run_blocks_of(const std::string& file, std::size_t at_least) {
     ++ran;
   }
   EXPECT_GE(ran, at_least) << file;
+  expect_pictures_up_to_date(file, workshop);
 }
 
 TEST(Readme, EveryCommandRunsAndPrintsWhatIsShown) { run_blocks_of("README.md", 6); }

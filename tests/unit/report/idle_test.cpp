@@ -88,5 +88,24 @@ TEST(Idle, ARankThatOnlyWaitsIsIdleAllTheTime) {
   EXPECT_EQ(run.summary.bubble_fraction, 0.5);
 }
 
+TEST(Idle, FindsTheMessageBehindAGapThatJoinsSeveral) {
+  Program program = one_f_one_b_program(2, 1);
+  program.ranks = {{testing::make_test_op(OpKind::Forward, 0, 0)},
+                   {testing::make_test_op(OpKind::Forward, 1, 0)}};
+  Workload workload = uniform_workload(program.shape, {{3}, {0}, {0}});
+  auto run = make_run(program, workload, constant_delay_platform(2, {2}));
+  // Put a task without duration between the transfer (2) and its consumer (1).
+  run.graph.tasks.push_back(
+      {.rank = 1, .stage = -1, .microbatch = -1, .kind = OpKind::Gap, .stream = Stream::Compute});
+  const std::vector<std::pair<std::uint32_t, std::uint32_t>> edges{{0, 2}, {2, 3}, {3, 1}};
+  run.graph.dependencies =
+      DependencyGraph(boost::edges_are_sorted, edges.begin(), edges.end(), 4, 3);
+  run.graph.order = {0, 2, 3, 1};
+  run.timeline = testing::run_unshared(run.graph);
+  const std::vector<IdleStretch> rank1 = stretches_of(run, 1);
+  ASSERT_EQ(rank1.size(), 2U);
+  EXPECT_EQ(rank1[1], (IdleStretch{3, 5, Phase::WarmUp, IdleCause::Transfer, 2}));
+}
+
 }  // namespace
 }  // namespace pipecast
