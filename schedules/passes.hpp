@@ -32,9 +32,9 @@ struct ActivationLimit {
 /// a pending weight gradient (the oldest first) runs when it fits whole into a wait, when the next
 /// forward would go over the limit, or at the end. A message between ranks takes `delay`.
 ///
-/// When every weight gradient of a rank lasts as long and the program itself keeps the limit, no
-/// operation starts later than before. Infeasible when a forward does not fit although no weight
-/// gradient is pending, or when the program cannot finish. O(operations).
+/// Never longer than the program itself: where the rule costs time (a wait too short for a weight
+/// gradient is lost to it), the program comes back as it was. Infeasible when a forward does not
+/// fit although no weight gradient is pending, or when the program cannot finish. O(operations).
 Result<Program> delay_weight_gradient(const Program& program, const Workload& workload,
                                       Seconds delay, ActivationLimit limit);
 

@@ -40,7 +40,8 @@ struct ScheduleInfo {
   std::string_view summary;     ///< one line
   std::string_view provenance;  ///< whose code or paper the order is
   BackwardKind backward = BackwardKind::Full;
-  int default_chunks = 1;  ///< chunks when the user names none
+  bool asynchronous = false;  ///< trains on stale weights: not the algorithm of the others
+  int default_chunks = 1;     ///< chunks when the user names none
   std::vector<FieldInfo> fields;
   Diagnostics (*check)(const ScheduleRequest&) = nullptr;
   Result<Program> (*generate)(const ScheduleRequest&) = nullptr;

@@ -111,6 +111,14 @@ std::string op_text(const Op& op) {
   return text;
 }
 
+std::string microbatches_text(const Program& program) {
+  std::string text = std::to_string(program.microbatches_per_step()) + " microbatches";
+  if (program.cuts.count() > 1)
+    text += " in " + std::to_string(program.cuts.count()) + " cuts each";
+  if (program.steps > 1) text += " a step, " + std::to_string(program.steps) + " steps";
+  return text;
+}
+
 std::size_t cell_size(const std::vector<Op>& ops, std::size_t position) {
   std::size_t size = 1;
   while (ops[position + size - 1].joined && position + size < ops.size()) ++size;

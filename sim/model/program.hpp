@@ -151,6 +151,8 @@ struct Program {
   WeightRule weights = WeightRule::Flush;
   std::vector<ActivationExchange> exchanges;
 
+  /// Whole microbatches of one training step: what a scenario calls its microbatches.
+  int microbatches_per_step() const { return shape.microbatches / (cuts.count() * steps); }
   bool operator==(const Program&) const = default;
 };
 
@@ -187,6 +189,8 @@ std::string op_text(const Op& op);
 /// Text of the cell that begins at `position`: `3F7`, `(0F8;7B4)OVERLAP_F_B`, `post(…;…)`,
 /// `wait(…)`.
 std::string cell_text(const std::vector<Op>& ops, std::size_t position);
+/// `24 microbatches`, `24 microbatches in 4 cuts each`, `24 microbatches a step, 4 steps`.
+std::string microbatches_text(const Program& program);
 /// Number of ops in the cell that begins at `position`.
 std::size_t cell_size(const std::vector<Op>& ops, std::size_t position);
 

@@ -26,8 +26,8 @@ void write_svg(const RunView& run, std::ostream& out) {
   TimelineSvgOptions options;
   options.title = run.scenario;
   options.subtitle = fmt::format(
-      "{}, {} ranks, {} microbatches; step {}, bubble fraction {:.2f} %, bubble overhead {:.2f} %",
-      run.schedule, shape.ranks, shape.microbatches, format(Seconds{run.summary.makespan_s}),
+      "{}, {} ranks, {}; step {}, bubble fraction {:.2f} %, bubble overhead {:.2f} %", run.schedule,
+      shape.ranks, microbatches_text(run.program), format(Seconds{run.summary.step_s}),
       100 * run.summary.bubble_fraction, 100 * run.summary.bubble_overhead);
   write_timeline_svg(run.program, run.workload, run.graph, run.timeline, options, out);
 }

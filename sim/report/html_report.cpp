@@ -209,10 +209,9 @@ void write_html_report(const RunView& run, std::ostream& out) {
          "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>"
       << escaped(run.scenario) << "</title>\n<style>" << kReportStyle
       << "</style></head><body>\n<h1>" << escaped(run.scenario) << "</h1>\n<p>"
-      << escaped(fmt::format(
-             "{}: {} ranks, {} chunk{} per rank, {} microbatches; engine {}; platform {}",
-             run.schedule, shape.ranks, shape.chunks, shape.chunks == 1 ? "" : "s",
-             shape.microbatches, run.engine, run.platform.name))
+      << escaped(fmt::format("{}: {} ranks, {} chunk{} per rank, {}; engine {}; platform {}",
+                             run.schedule, shape.ranks, shape.chunks, shape.chunks == 1 ? "" : "s",
+                             microbatches_text(run.program), run.engine, run.platform.name))
       << "</p>\n";
   write_figures(run, out);
   out << "<h2>Timeline</h2>\n<div class=\"timeline\">\n";

@@ -100,7 +100,8 @@ void write_schedule(TextSink& sink, const RunView& run) {
   members.text("name", run.schedule)
       .integer("ranks", run.program.shape.ranks)
       .integer("chunks", run.program.shape.chunks)
-      .integer("microbatches", run.program.shape.microbatches);
+      .integer("microbatches", run.program.microbatches_per_step())
+      .integer("cuts", run.program.cuts.count());
   sink.text(" }");
 }
 

@@ -74,10 +74,10 @@ void fill_memory(RankSummary& summary, const RankMemory& memory, const Device& d
   summary.fits = device.memory.value == 0 || summary.peak_memory <= device.memory;
 }
 
-/// Mean seconds of a kind of operation over the microbatches that a copy of a stage computes.
+/// Mean seconds of a kind of operation over the whole microbatches that a copy of a stage computes.
 double mean_seconds(const Program& program, const Workload& workload, OpKind kind, Stage stage,
                     std::size_t direction) {
-  if (!workload.varies_by_microbatch())
+  if (!workload.varies_by_microbatch() && workload.cuts.count() == 1)
     return duration(workload, {.kind = kind, .stage = stage, .microbatch = {0}}).value;
   const auto& direction_of = program.placement.direction_of;
   ExactSum total;
@@ -88,7 +88,7 @@ double mean_seconds(const Program& program, const Workload& workload, OpKind kin
     total.add(duration(workload, op).value);
     ++count;
   }
-  return count == 0 ? 0 : total.value() / count;
+  return count == 0 ? 0 : total.value() / count * workload.cuts.count();
 }
 
 std::vector<StageSummary> stage_summaries(const Program& program, const Workload& workload,

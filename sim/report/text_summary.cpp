@@ -52,9 +52,9 @@ void ends_of(std::size_t count, Row row, Skip skip) {
 std::string heading(const RunView& run) {
   const Shape& shape = run.program.shape;
   std::string text = run.scenario + "\n";
-  text += fmt::format("schedule {}: {} ranks, {} chunk{} per rank, {} microbatches; engine {}\n\n",
-                      run.schedule, shape.ranks, shape.chunks, shape.chunks == 1 ? "" : "s",
-                      shape.microbatches, run.engine);
+  text += fmt::format("schedule {}: {} ranks, {} chunk{} per rank, {}; engine {}\n\n", run.schedule,
+                      shape.ranks, shape.chunks, shape.chunks == 1 ? "" : "s",
+                      microbatches_text(run.program), run.engine);
   return text;
 }
 

@@ -50,7 +50,6 @@ std::string joined_messages(const Diagnostics& faults) {
 void fill(CompareRow& row, const FinishedRun& run) {
   const Summary& summary = run.summary;
   row.step_s = summary.step_s;
-  row.steps = run.prepared.program.steps;
   row.bubble_fraction = summary.bubble_fraction;
   row.bubble_overhead = summary.bubble_overhead;
   row.span_bubble_fraction = summary.span_bubble_fraction;
@@ -61,6 +60,8 @@ void fill(CompareRow& row, const FinishedRun& run) {
     row.largest_static = std::max(row.largest_static, rank.static_memory);
     row.largest_in_flight = std::max(row.largest_in_flight, rank.peak_in_flight);
     row.fits = row.fits && rank.fits;
+    row.weight_copies = std::max(
+        row.weight_copies, run.prepared.program.placement.directions() * rank.weight_versions);
   }
   const std::vector<Task>& tasks = run.prepared.graph.tasks;
   row.transfers =
@@ -117,9 +118,9 @@ Result<std::vector<CompareRow>> compare(const Scenario& scenario, const ReadCont
     if (!wanted(options, schedule) && schedule.name != "1f1b") continue;
     // What an inference schedule leaves out is not a gain, and an asynchronous one is another
     // algorithm; they are compared only when asked for by name.
-    if (options.schedules.empty() && schedule.backward == BackwardKind::None) continue;
+    const bool another_task = schedule.backward == BackwardKind::None || schedule.asynchronous;
+    if (options.schedules.empty() && another_task) continue;
     CompareRow row = compare_one(scenario, context, schedule, options);
-    if (options.schedules.empty() && row.steps > 1) continue;
     if (schedule.name == "1f1b" && row.step_s > 0) reference_s = row.step_s;
     if (wanted(options, schedule)) rows.push_back(std::move(row));
   }

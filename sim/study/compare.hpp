@@ -25,7 +25,6 @@ struct CompareRow {
   std::string
       refused;  ///< why the schedule is not valid here; the figures below are then meaningless
   double step_s = 0;  ///< of one training step: asynchronous schedules span several
-  int steps = 1;      ///< training steps the program spans
   double bubble_fraction = 0;
   double bubble_overhead = 0;
   double span_bubble_fraction = 0;
@@ -33,7 +32,7 @@ struct CompareRow {
   Bytes largest_peak_activation;
   int largest_in_flight = 0;  ///< chunk activations
   Bytes largest_static;       ///< weights, gradients and optimizer held by a rank, copies included
-  int weight_copies = 1;      ///< how often a stage is held: 2 for bidirectional schedules
+  int weight_copies = 1;      ///< copies of a stage held: directions × weight versions
   std::int64_t transfers = 0;
   bool fits = true;
   double relative_step = 0;  ///< step ÷ step of 1f1b; 0 when 1f1b is not valid here

@@ -108,13 +108,14 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
   if (!faults.empty()) return fail(std::move(faults));
   Result<std::vector<DeviceId>> devices = devices_of(scenario, *platform);
   if (!devices) return fail(std::move(devices.error()));
+  Workload workload = fitted(scenario.workload, *program);
   Result<TaskGraph> graph =
-      build_task_graph(*program, scenario.workload, *platform, *devices, scenario.transfers);
+      build_task_graph(*program, workload, *platform, *devices, scenario.transfers);
   if (!graph) return fail(located(std::move(graph.error()), scenario.schedule.where));
   return PreparedRun{scenario.name,
                      schedule_name(scenario.schedule),
                      std::move(*program),
-                     scenario.workload,
+                     std::move(workload),
                      std::move(*platform),
                      std::move(*graph),
                      {},

@@ -90,6 +90,30 @@ TEST(Constraints, ChimeraNamesTheNearestPairs) {
             "chimera needs an even number of ranks, there are 5 | set ranks to 4 or 6\n");
 }
 
+TEST(Constraints, Seq1f1bReadsItsShares) {
+  EXPECT_EQ(complaint("seq1f1b", {4, 1, 8}, {{"cuts", "3"}, {"cut_costs", "1:2"}}),
+            "seq1f1b: cut_costs names 2 cuts, cuts is 3 | set cuts to 2\n");
+  EXPECT_EQ(complaint("seq1f1b", {4, 1, 8}, {{"cut_sizes", "1:x"}}),
+            "seq1f1b: cut_sizes is '1:x', which is not a list of positive numbers | write it as "
+            "3:4:5\n");
+  EXPECT_EQ(complaint("seq1f1b", {4, 1, 8}, {{"cut_sizes", "1:0"}}),
+            "seq1f1b: cut_sizes is '1:0', which is not a list of positive numbers | write it as "
+            "3:4:5\n");
+  EXPECT_EQ(complaint("seq1f1b", {4, 1, 8}, {{"cuts", "3"}, {"cut_costs", "2:3:4.5"}}), "");
+  EXPECT_EQ(complaint("seq1f1b", {1, 1, 1 << 18}, {{"cuts", "8"}}),
+            "seq1f1b makes 2097152 units of 262144 microbatches, allowed are 1048576 and 50000000 "
+            "over all ranks | take fewer microbatches\n");
+}
+
+TEST(Constraints, PipedreamUpdatesDivideAStep) {
+  EXPECT_EQ(complaint("pipedream", {4, 1, 12}, {{"accumulate", "5"}}),
+            "pipedream: updates after 5 microbatches do not divide the 12 of a step | set "
+            "accumulate to 4 or 6\n");
+  EXPECT_EQ(complaint("pipedream-2bw", {4, 1, 3}),
+            "pipedream-2bw needs at least one microbatch per rank to get by with two versions of "
+            "the weights, there are 3 for 4 ranks | set microbatches to 4 or more\n");
+}
+
 TEST(Constraints, HanayoTiesWavesToChunks) {
   EXPECT_EQ(complaint("hanayo", {4, 2, 8}, {{"waves", "2"}}),
             "hanayo places 4 chunks on a rank (two per wave, waves is 2), chunks is 2 | set chunks "
