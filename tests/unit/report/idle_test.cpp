@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/unit/report/run_fixture.hpp"
 
 namespace pipecast {
@@ -97,9 +99,10 @@ TEST(Idle, FindsTheMessageBehindAGapThatJoinsSeveral) {
   // Put a task without duration between the transfer (2) and its consumer (1).
   run.graph.tasks.push_back(
       {.rank = 1, .stage = -1, .microbatch = -1, .kind = OpKind::Gap, .stream = Stream::Compute});
-  const std::vector<std::pair<std::uint32_t, std::uint32_t>> edges{{0, 2}, {2, 3}, {3, 1}};
+  using Edge = std::pair<std::uint32_t, std::uint32_t>;
+  const std::array<Edge, 3> edges{Edge{0, 2}, Edge{2, 3}, Edge{3, 1}};
   run.graph.dependencies =
-      DependencyGraph(boost::edges_are_sorted, edges.begin(), edges.end(), 4, 3);
+      DependencyGraph(boost::edges_are_sorted, edges.data(), edges.data() + edges.size(), 4);
   run.graph.order = {0, 2, 3, 1};
   run.timeline = testing::run_unshared(run.graph);
   const std::vector<IdleStretch> rank1 = stretches_of(run, 1);
