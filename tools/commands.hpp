@@ -45,6 +45,7 @@ Command run_command();
 Command check_command();
 Command compare_command();
 Command schedule_command();
+Command model_command();
 
 /// Every command, in the order of the help text.
 std::vector<Command> builtin_commands();

@@ -75,7 +75,7 @@ Result<std::vector<int>> layers_per_rank(const TransformerModel& model,
                                          const ParallelLayout& layout, const SplitRule& rule) {
   const int ranks = layout.pipeline;
   int middle_layers = model.layers;
-  int middle_ranks = ranks;
+  int middle_ranks = ranks - rule.encoder_stages;
   if (rule.first_stage_layers) {
     middle_layers -= *rule.first_stage_layers;
     --middle_ranks;
@@ -99,9 +99,30 @@ Result<std::vector<int>> layers_per_rank(const TransformerModel& model,
             "; or give first and last stage counts, a layout string, or `split: balanced`"));
   std::vector<int> result(static_cast<std::size_t>(ranks),
                           middle_ranks > 0 ? units / middle_ranks : 0);
-  if (rule.first_stage_layers) result.front() = *rule.first_stage_layers;
+  const auto encoder_ranks = static_cast<std::size_t>(rule.encoder_stages);
+  std::fill_n(result.begin(), encoder_ranks, 0);
+  if (rule.first_stage_layers) result[encoder_ranks] = *rule.first_stage_layers;
   if (rule.last_stage_layers) result.back() = *rule.last_stage_layers;
   return result;
+}
+
+/// Over its own stages, or all of it before the decoder's first layer.
+void place_encoder(std::vector<StageLayers>& stages, int layers, int encoder_stages) {
+  const std::vector<int> shares = spread(layers, std::max(encoder_stages, 1));
+  for (std::size_t i = 0; i < shares.size(); ++i) stages[i].encoder = shares[i];
+}
+
+Diagnostics check_encoder_stages(const TransformerModel& model, const ParallelLayout& layout,
+                                 const SplitRule& rule) {
+  if (rule.encoder_stages == 0) return {};
+  if (!model.has_encoder())
+    return {infeasible("encoder stages need an encoder; " + model.name + " has none")};
+  if (layout.chunks > 1)
+    return {infeasible("encoder stages with more than one chunk per rank need a layout string",
+                       "encoder layers are the letter v")};
+  if (rule.encoder_stages > 0 && rule.encoder_stages < layout.pipeline) return {};
+  return {infeasible("encoder stages are " + std::to_string(rule.encoder_stages) +
+                     ", allowed is 1 to pipeline − 1, " + std::to_string(layout.pipeline - 1))};
 }
 
 }  // namespace
@@ -144,6 +165,8 @@ Diagnostics check(const ParallelLayout& layout, const TransformerModel& model) {
 
 Result<std::vector<StageLayers>> split_layers(const TransformerModel& model,
                                               const ParallelLayout& layout, const SplitRule& rule) {
+  if (Diagnostics faults = check_encoder_stages(model, layout, rule); !faults.empty())
+    return fail(std::move(faults));
   const Result<std::vector<int>> per_rank = layers_per_rank(model, layout, rule);
   if (!per_rank) return fail(per_rank.error());
   std::vector<StageLayers> stages(static_cast<std::size_t>(layout.stages()));
@@ -154,9 +177,11 @@ Result<std::vector<StageLayers>> split_layers(const TransformerModel& model,
       stages[static_cast<std::size_t>(chunk * layout.pipeline + rank)].layers =
           shares[static_cast<std::size_t>(chunk)];
   }
-  if (rule.count_embedding && !rule.first_stage_layers) --stages.front().layers;
+  const auto decoder = static_cast<std::size_t>(rule.encoder_stages);
+  if (rule.count_embedding && !rule.first_stage_layers) --stages[decoder].layers;
   if (rule.count_head && !rule.last_stage_layers) --stages.back().layers;
-  stages.front().embedding = true;
+  place_encoder(stages, model.encoder.layers, rule.encoder_stages);
+  stages[decoder].embedding = true;
   stages.back().head = true;
   stages.back().mtp = model.mtp_layers;
   if (Diagnostics faults = check(stages, model, layout); !faults.empty())
@@ -200,33 +225,58 @@ std::vector<StageLayers> balanced_split(const std::vector<double>& layer_s, doub
   return result;
 }
 
+namespace {
+
+/// Encoder, then embedding, then decoder layers, then the head; each where it may be.
+void check_order(const std::vector<StageLayers>& stages, const TransformerModel& model,
+                 Diagnostics& faults) {
+  bool decoding = false;  // a decoder layer has been seen
+  int embeddings = 0;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (stages[i].layers < 0)
+      faults.push_back(
+          infeasible("stage " + std::to_string(i) + " would hold a negative number of layers"));
+    if (stages[i].encoder > 0 && decoding)
+      faults.push_back(infeasible("the encoder comes before the decoder's layers"));
+    if (stages[i].embedding && (decoding || (i > 0 && !model.has_encoder())))
+      faults.push_back(
+          infeasible("the embedding belongs to the first stage, after an encoder, and only there"));
+    embeddings += stages[i].embedding ? 1 : 0;
+    if (stages[i].layers > 0 && embeddings == 0)
+      faults.push_back(infeasible("the embedding comes before the first layer"));
+    decoding = decoding || stages[i].layers > 0;
+    if (stages[i].head != (i + 1 == stages.size()))
+      faults.push_back(infeasible("the head and loss belong to the last stage and only there"));
+  }
+  if (embeddings != 1)
+    faults.push_back(
+        infeasible("the model has one embedding, the stages hold " + std::to_string(embeddings)));
+}
+
+void check_total(Diagnostics& faults, std::string_view what, int held, int wanted) {
+  if (held == wanted) return;
+  faults.push_back(infeasible("the stages hold " + std::to_string(held) + " " + std::string(what) +
+                              ", the model has " + std::to_string(wanted)));
+}
+
+}  // namespace
+
 Diagnostics check(const std::vector<StageLayers>& stages, const TransformerModel& model,
                   const ParallelLayout& layout) {
   Diagnostics faults;
-  const auto say = [&](std::string message) { faults.push_back(infeasible(std::move(message))); };
-  if (stages.size() != static_cast<std::size_t>(layout.stages())) {
-    say("the layout has " + std::to_string(stages.size()) + " stages, pipeline × chunks is " +
-        std::to_string(layout.stages()));
-    return faults;
+  if (stages.size() != static_cast<std::size_t>(layout.stages()))
+    return {infeasible("the layout has " + std::to_string(stages.size()) +
+                       " stages, pipeline × chunks is " + std::to_string(layout.stages()))};
+  check_order(stages, model, faults);
+  StageLayers total;
+  for (const StageLayers& stage : stages) {
+    total.layers += stage.layers;
+    total.mtp += stage.mtp;
+    total.encoder += stage.encoder;
   }
-  int layers = 0;
-  int modules = 0;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    if (stages[i].layers < 0)
-      say("stage " + std::to_string(i) + " would hold a negative number of layers");
-    layers += stages[i].layers;
-    modules += stages[i].mtp;
-    if (stages[i].embedding != (i == 0))
-      say("the embedding belongs to the first stage and only there");
-    if (stages[i].head != (i + 1 == stages.size()))
-      say("the head and loss belong to the last stage and only there");
-  }
-  if (layers != model.layers)
-    say("the stages hold " + std::to_string(layers) + " layers, the model has " +
-        std::to_string(model.layers));
-  if (modules != model.mtp_layers)
-    say("the stages hold " + std::to_string(modules) +
-        " multi-token prediction modules, the model has " + std::to_string(model.mtp_layers));
+  check_total(faults, "layers", total.layers, model.layers);
+  check_total(faults, "multi-token prediction modules", total.mtp, model.mtp_layers);
+  check_total(faults, "encoder layers", total.encoder, model.encoder.layers);
   return faults;
 }
 

@@ -13,6 +13,7 @@ namespace pipecast {
 
 /// What one stage (chunk) holds, in model order.
 struct StageLayers {
+  int encoder = 0;  ///< layers of a multimodal model's encoder, which come before the decoder
   bool embedding = false;
   int layers = 0;
   int mtp = 0;  ///< multi-token prediction modules
@@ -68,6 +69,8 @@ struct SplitRule {
   std::optional<int> last_stage_layers;
   bool count_embedding = false;  ///< the embedding takes the place of a layer
   bool count_head = false;       ///< the head and loss take the place of a layer
+  int encoder_stages = 0;  ///< first pipeline ranks that hold only the encoder; 0: the encoder
+                           ///< shares the first stage with the decoder's first layers
 };
 
 /// Layers of every stage in model order. Even when they divide; else infeasible, naming layer
@@ -82,12 +85,14 @@ std::vector<StageLayers> balanced_split(const std::vector<double>& layer_s, doub
                                         double head_s, int mtp_layers, int stages);
 
 /// Megatron's layout string: stages separated by `|`, `E` embedding, `t` layer, `m` MTP module, `L`
-/// loss, `x*n` and `(…)*n` repeat, commas are cosmetic. Every fault with its column.
+/// loss, `x*n` and `(…)*n` repeat, commas are cosmetic; `v`, a layer of the encoder, is ours. Every
+/// fault with its column.
 Result<std::vector<StageLayers>> parse_layout_string(std::string_view text);
 /// The same string back, one letter per item; parse_layout_string() of it is the identity.
 std::string layout_string(const std::vector<StageLayers>& stages);
 
-/// A split holds every layer, the embedding first and the head last, in order.
+/// A split holds every layer, the encoder and the embedding before the decoder and the head last,
+/// in order.
 Diagnostics check(const std::vector<StageLayers>& stages, const TransformerModel& model,
                   const ParallelLayout& layout);
 

@@ -27,9 +27,9 @@ class LayoutParser {
     where.line = 1;
     where.column = static_cast<int>(position_) + 1;
     where.source_line = std::string(text_);
-    faults_.push_back(input_error("layout string: " + message,
-                                  "letters E, t, m, L, stages separated by |, x*n and (…)*n repeat",
-                                  where));
+    faults_.push_back(
+        input_error("layout string: " + message,
+                    "letters E, t, m, L, v, stages separated by |, x*n and (…)*n repeat", where));
   }
 
   std::string sequence(int depth) {
@@ -62,7 +62,8 @@ class LayoutParser {
         ++position_;
       return inside;
     }
-    if (letter != '|' && letter != 'E' && letter != 't' && letter != 'm' && letter != 'L') {
+    if (letter != '|' && letter != 'E' && letter != 't' && letter != 'm' && letter != 'L' &&
+        letter != 'v') {
       complain(std::string("'") + letter + "' is not allowed");
       return {};
     }
@@ -98,6 +99,7 @@ Result<std::vector<StageLayers>> parse_layout_string(std::string_view text) {
   std::vector<StageLayers> stages(1);
   for (const char item : *items) {
     if (item == '|') stages.emplace_back();
+    if (item == 'v') ++stages.back().encoder;
     if (item == 'E') stages.back().embedding = true;
     if (item == 't') ++stages.back().layers;
     if (item == 'm') ++stages.back().mtp;
@@ -110,6 +112,7 @@ std::string layout_string(const std::vector<StageLayers>& stages) {
   std::string text;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     if (i > 0) text += '|';
+    text.append(static_cast<std::size_t>(stages[i].encoder), 'v');
     if (stages[i].embedding) text += 'E';
     text.append(static_cast<std::size_t>(stages[i].layers), 't');
     text.append(static_cast<std::size_t>(stages[i].mtp), 'm');

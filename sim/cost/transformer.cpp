@@ -16,7 +16,7 @@ double grouped_attention(const TransformerModel& model) {
   const bool qkv = model.linear_bias || model.qkv_bias;
   const double norms = model.query_key_norm ? 2.0 * norm_parameters(model, model.head_width) : 0;
   return hidden * (query + key_value) + bias(qkv, query + key_value) + query * hidden +
-         bias(model.linear_bias, hidden) + norms;
+         bias(model.linear_bias || model.attention_output_bias, hidden) + norms;
 }
 
 double latent_attention(const TransformerModel& model) {
@@ -49,10 +49,6 @@ double learned_positions(const TransformerModel& model) {
   return model.position == Position::Learned ? double{1} * model.max_position * model.hidden : 0;
 }
 
-double expert_layers(const TransformerModel& model) {
-  return model.has_experts() ? model.layers - model.experts.dense_layers_first : 0;
-}
-
 double dense_layers(const TransformerModel& model) { return model.layers - expert_layers(model); }
 
 /// Feed-forward parameters of an expert layer when each token passes `experts` of them.
@@ -62,8 +58,47 @@ double expert_layer(const TransformerModel& model, const ParameterCounts& counts
              : 0;
 }
 
+/// Parameters outside the encoder's layers: token embedding, positions, final norm, connector.
+double encoder_ends(const TransformerModel& model) {
+  const Encoder& encoder = model.encoder;
+  const double width = encoder.hidden;
+  const double into = width * encoder.merge * model.hidden + model.hidden;
+  const double onto = double{1} * model.hidden * model.hidden + model.hidden;
+  return width * encoder.token_values + width + width * encoder.tokens + 2 * width + into + onto;
+}
+
+double encoder_layer(const TransformerModel& model) {
+  const TransformerModel encoder = encoder_model(model);
+  return grouped_attention(encoder) + 2 * norm_parameters(encoder, encoder.hidden) +
+         feed_forward(encoder, encoder.feed_forward);
+}
+
+/// Forward and backward of the encoder for one sequence, without embedding and norms.
+double encoder_flops(const TransformerModel& model) {
+  const Encoder& encoder = model.encoder;
+  const TransformerModel inner = encoder_model(model);
+  const double matrices =
+      encoder.layers * (grouped_attention(inner) + feed_forward(inner, inner.feed_forward)) +
+      double{1} * encoder.hidden * encoder.token_values;
+  const double attention = 12.0 * encoder.layers * encoder.tokens * encoder.hidden;
+  const double connector =
+      double{1} * model.hidden * (encoder.hidden * encoder.merge + model.hidden);
+  return encoder.tokens * (6 * matrices + attention + 6 * connector / encoder.merge);
+}
+
 void require(Diagnostics& faults, bool holds, const char* sentence) {
   if (!holds) faults.push_back(input_error(sentence));
+}
+
+void check_encoder(Diagnostics& faults, const Encoder& encoder) {
+  require(faults, encoder.layers > 0 && encoder.layers <= 4096,
+          "encoder layers must be from 1 to 4096");
+  require(faults, encoder.hidden > 0 && encoder.heads > 0 && encoder.feed_forward > 0,
+          "hidden, heads and feed_forward of the encoder must be greater than 0");
+  require(faults, encoder.heads > 0 && encoder.hidden % encoder.heads == 0,
+          "the encoder's hidden must be a multiple of its heads");
+  require(faults, encoder.tokens > 0 && encoder.token_values > 0 && encoder.merge > 0,
+          "tokens, token_values and merge of the encoder must be greater than 0");
 }
 
 }  // namespace
@@ -82,6 +117,8 @@ Diagnostics check(const TransformerModel& model) {
   else
     require(faults, model.key_value_heads > 0 && model.heads % model.key_value_heads == 0,
             "heads must be a multiple of key_value_heads");
+  require(faults, model.mtp_layers >= 0, "mtp_layers cannot be negative");
+  if (model.encoder != Encoder{}) check_encoder(faults, model.encoder);
   if (!model.has_experts()) return faults;
   require(faults, model.experts.active > 0 && model.experts.active <= model.experts.count,
           "active experts must be from 1 to the number of experts");
@@ -89,6 +126,10 @@ Diagnostics check(const TransformerModel& model) {
   require(faults,
           model.experts.dense_layers_first >= 0 && model.experts.dense_layers_first <= model.layers,
           "dense_layers_first must be from 0 to the number of layers");
+  require(faults,
+          model.experts.every > 0 && model.experts.offset >= 0 &&
+              model.experts.offset < model.experts.every,
+          "experts: every must be at least 1 and offset from 0 to every − 1");
   return faults;
 }
 
@@ -105,19 +146,50 @@ ParameterCounts parameter_counts(const TransformerModel& model) {
   counts.expert = model.has_experts() ? feed_forward(model, model.experts.width) : 0;
   if (model.experts.shared > 0)
     counts.shared_experts_per_layer =
-        feed_forward(model, double{1} * model.experts.width * model.experts.shared);
+        feed_forward(model, double{1} * model.experts.width * model.experts.shared) +
+        (model.experts.shared_gate ? hidden : 0);
   counts.final_norm = norm_parameters(model, hidden);
   counts.head = model.tied_embeddings ? 0 : hidden * model.vocabulary;
   const double last_feed_forward = model.has_experts()
                                        ? expert_layer(model, counts, model.experts.count)
                                        : counts.dense_feed_forward_per_layer;
+  if (model.has_encoder()) {
+    counts.encoder_per_layer = encoder_layer(model);
+    counts.encoder_ends = encoder_ends(model);
+  }
   counts.mtp_per_module = counts.attention_per_layer + counts.norms_per_layer + last_feed_forward +
                           2 * hidden * hidden + 3 * norm_parameters(model, hidden);
   return counts;
 }
 
 bool is_expert_layer(const TransformerModel& model, int layer) {
-  return model.has_experts() && layer >= model.experts.dense_layers_first;
+  const Experts& experts = model.experts;
+  return model.has_experts() && layer >= experts.dense_layers_first &&
+         layer % experts.every == experts.offset;
+}
+
+int expert_layers(const TransformerModel& model) {
+  if (!model.has_experts()) return 0;
+  if (model.experts.every == 1) return model.layers - model.experts.dense_layers_first;
+  int count = 0;
+  for (int layer = 0; layer < model.layers; ++layer) count += is_expert_layer(model, layer) ? 1 : 0;
+  return count;
+}
+
+TransformerModel encoder_model(const TransformerModel& model) {
+  TransformerModel inner;
+  inner.name = model.name + " encoder";
+  inner.layers = model.encoder.layers;
+  inner.hidden = model.encoder.hidden;
+  inner.heads = inner.key_value_heads = model.encoder.heads;
+  inner.head_width = model.encoder.hidden / model.encoder.heads;
+  inner.feed_forward = model.encoder.feed_forward;
+  inner.max_position = model.encoder.tokens;
+  inner.norm = Norm::LayerNorm;
+  inner.position = Position::Learned;
+  inner.gated = model.encoder.gated;
+  inner.linear_bias = true;
+  return inner;
 }
 
 double total_parameters(const TransformerModel& model) {
@@ -125,7 +197,8 @@ double total_parameters(const TransformerModel& model) {
   return counts.embedding + counts.head + counts.final_norm +
          model.layers * (counts.attention_per_layer + counts.norms_per_layer) +
          dense_layers(model) * counts.dense_feed_forward_per_layer +
-         expert_layers(model) * expert_layer(model, counts, model.experts.count);
+         expert_layers(model) * expert_layer(model, counts, model.experts.count) +
+         model.encoder.layers * counts.encoder_per_layer + counts.encoder_ends;
 }
 
 double active_parameters(const TransformerModel& model) {
@@ -142,7 +215,8 @@ double model_flops_per_token(const TransformerModel& model, int sequence, Causal
                           double{1} * model.hidden * model.vocabulary;
   const double attention =
       6.0 * model.layers * sequence * (model.query_width() + model.value_width());
-  return 6 * matrices + (credit == CausalCredit::Half ? attention / 2 : attention);
+  const double decoder = 6 * matrices + (credit == CausalCredit::Half ? attention / 2 : attention);
+  return model.has_encoder() ? decoder + encoder_flops(model) / sequence : decoder;
 }
 
 }  // namespace pipecast

@@ -28,11 +28,30 @@ struct Experts {
   int width = 0;   ///< feed-forward width of one expert
   int shared = 0;  ///< experts every token passes
   int dense_layers_first = 0;
+  int every = 1;  ///< after the first dense ones, layer l has experts when l mod every = offset
+  int offset = 0;
+  bool shared_gate = false;  ///< a hidden × 1 gate weighs the shared experts (Qwen2-MoE)
   bool router_bias = false;
   double capacity_factor =
       0;  ///< 0: dropless; else tokens per expert are capped at this times the mean
 
   bool operator==(const Experts&) const = default;
+};
+
+/// The encoder of a multimodal model (vision, audio): layers that run before the decoder, on tokens
+/// of their own. All zero when there is none. Two linear layers, hidden·merge × model hidden and
+/// model hidden × model hidden, lead from it into the decoder.
+struct Encoder {
+  int layers = 0;
+  int hidden = 0;
+  int heads = 0;
+  int feed_forward = 0;
+  bool gated = false;
+  int tokens = 0;        ///< tokens (patches, frames) per sequence of the decoder
+  int token_values = 0;  ///< inputs of one token, channels × patch²
+  int merge = 1;         ///< encoder tokens that become one token of the decoder
+
+  bool operator==(const Encoder&) const = default;
 };
 
 /// The shape of a decoder transformer: counts of elements, no units.
@@ -51,13 +70,16 @@ struct TransformerModel {
   bool gated = true;  ///< SwiGLU and the like: two up-projections
   bool linear_bias = false;
   bool qkv_bias = false;
+  bool attention_output_bias = false;
   bool query_key_norm = false;
   bool tied_embeddings = false;
   bool embedding_norm = false;
   int mtp_layers = 0;  ///< multi-token prediction modules after the last layer
   LatentAttention latent;
   Experts experts;
+  Encoder encoder;
 
+  bool has_encoder() const { return encoder.layers > 0; }
   bool has_latent_attention() const { return latent.key_value_rank > 0; }
   bool has_experts() const { return experts.count > 0; }
   int query_width() const {
@@ -84,6 +106,8 @@ struct ParameterCounts {
   double shared_experts_per_layer = 0;
   double final_norm = 0;
   double head = 0;  ///< 0 when tied to the embedding
+  double encoder_per_layer = 0;
+  double encoder_ends = 0;  ///< token embedding, positions, final norm, the way into the decoder
   double mtp_per_module =
       0;  ///< one more layer, a 2h × h projection, its norms; embedding and head are shared
 
@@ -94,8 +118,15 @@ ParameterCounts parameter_counts(const TransformerModel& model);
 
 /// Whether layer `layer` (from 0) is a mixture of experts.
 bool is_expert_layer(const TransformerModel& model, int layer);
+/// How many layers are. O(layers).
+int expert_layers(const TransformerModel& model);
 
-/// All parameters, without multi-token prediction (which published totals leave out).
+/// The encoder as a model of its own, without vocabulary: what its layers cost is computed as for
+/// any layer, at `encoder.tokens` per sequence. Precondition: has_encoder().
+TransformerModel encoder_model(const TransformerModel& model);
+
+/// All parameters, the encoder included, without multi-token prediction (which published totals
+/// leave out).
 double total_parameters(const TransformerModel& model);
 /// Parameters one token passes: top-k and shared experts only.
 double active_parameters(const TransformerModel& model);
@@ -106,7 +137,8 @@ enum class CausalCredit : std::uint8_t { Full, Half };
 /// Model FLOPs of one training token at sequence length `sequence`, forward and backward, nothing
 /// recomputed: 6 × the weights of every matrix multiplication it passes (the head included, the
 /// embedding look-up not) + 6 · layers · sequence · (query width + value width), halved for `Half`.
-/// Korthikanti et al. 2022, appendix A, generalised to gated, grouped, latent and expert layers.
+/// Korthikanti et al. 2022, appendix A, generalised to gated, grouped, latent and expert layers. An
+/// encoder's work on its tokens is spread over the tokens of the sequence.
 double model_flops_per_token(const TransformerModel& model, int sequence, CausalCredit credit);
 
 }  // namespace pipecast

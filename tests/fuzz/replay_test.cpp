@@ -33,6 +33,13 @@ TEST(Replay, PlatformPresets) {
   replay("bad/scenarios", fuzzing::platform_preset);
 }
 
+TEST(Replay, Models) {
+  EXPECT_GE(replay("fuzz/corpus/hf_config", fuzzing::hf_config), 5U);
+  EXPECT_GE(replay("fuzz/corpus/model_preset", fuzzing::model_preset), 3U);
+  replay("fuzz/corpus/model_preset", fuzzing::hf_config);
+  replay("bad/scenarios", fuzzing::model_preset);
+}
+
 TEST(Replay, Schedules) {
   EXPECT_GE(replay("fuzz/corpus/program_csv", fuzzing::program_csv), 5U);
   replay("bad/schedules", [](std::string_view text) {

@@ -7,6 +7,8 @@
 
 #include "sim/base/fields.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/read/hf_config.hpp"
+#include "sim/read/model_shape.hpp"
 #include "sim/read/platform_preset.hpp"
 #include "sim/read/program_csv.hpp"
 #include "sim/read/scenario.hpp"
@@ -60,6 +62,20 @@ inline void platform_preset(std::string_view input) {
   for (const PlatformKind& kind : kinds)
     if (kind.name == result->kind)
       require(result->values.size() == kind.fields.size(), "a preset has every field of its kind");
+}
+
+inline void hf_config(std::string_view input) {
+  const auto shape = read_hf_config(input, "nowhere/config.json");
+  if (!shape) return require_sound(shape.error());
+  require(check(shape->model).empty(), "a model that was read is sound");
+  require(total_parameters(shape->model) > 0, "a model has parameters");
+}
+
+inline void model_preset(std::string_view input) {
+  const auto shape = read_model_preset(input, "nowhere/model.yaml");
+  if (!shape) return require_sound(shape.error());
+  require(check(shape->model).empty(), "a model that was read is sound");
+  require(total_parameters(shape->model) > 0, "a model has parameters");
 }
 
 /// The first byte chooses dialect and notation.

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "sim/cost/transformer.hpp"
+#include "sim/read/model_shape.hpp"
 #include "tests/support/csv_table.hpp"
 
 namespace pipecast {
@@ -53,6 +54,23 @@ TEST(ModelParameters, AgreeWithThePublishedCounts) {
     if (row.text("published") != "-") {
       EXPECT_NEAR(total_parameters(model) / row.number("published"), 1.0, 0.01) << model.name;
     }
+  }
+}
+
+TEST(ModelParameters, ThePresetsAreThoseModels) {
+  const auto rows =
+      test::read_csv_table(std::string(PIPECAST_TEST_DIR) + "/published/data/model_parameters.csv");
+  const std::vector<std::string> folders{std::string(PIPECAST_SOURCE_DIR) + "/platforms"};
+  EXPECT_GE(model_preset_names(folders).size(), rows.size());
+  for (const test::CsvRow& row : rows) {
+    const Result<ModelShape> preset = find_model_preset(row.text("name"), folders);
+    ASSERT_TRUE(preset) << render(preset.error());
+    EXPECT_EQ(total_parameters(preset->model), row.number("total")) << row.text("name");
+    EXPECT_FALSE(preset->sources.empty()) << row.text("name");
+  }
+  for (const std::string& name : model_preset_names(folders)) {
+    const Result<ModelShape> preset = find_model_preset(name, folders);
+    EXPECT_TRUE(preset) << render(preset.error());
   }
 }
 
