@@ -22,10 +22,11 @@ struct Protocol {
 };
 
 /// LL, LL128 and Simple: shared by all fabrics, fitted together with their three constants each to
-/// the sweeps in tests/published/data/collective_sweeps.csv (see docs/platforms.md).
-constexpr std::array<Protocol, 3> kRingProtocols{
+/// the sweeps in tests/published/data/collective_sweeps.csv (see docs/platforms.md). The second
+/// table is for fabrics whose node switches can reduce, which are those of Hopper and later.
+constexpr std::array<Protocol, 3> kProtocols{
     {{0.0577, 0.13, 0}, {0.79, 0.95, 0.376}, {HUGE_VAL, 1, 1}}};
-constexpr std::array<Protocol, 3> kSwitchProtocols{
+constexpr std::array<Protocol, 3> kReducingFabricProtocols{
     {{0.0577, 0.29, 0}, {0.79, 0.815, 0.376}, {HUGE_VAL, 1, 1}}};
 
 /// NCCL uses NVLS from this many devices of a node on.
@@ -65,24 +66,28 @@ double achieved_by(const CollectiveTuning& tuning, bool in_switch) {
   return tuning.in_switch && !in_switch ? 1 : tuning.achieved;
 }
 
-PartCost part_cost(const RoutedShape& routes, FabricPart which, const CollectiveTuning& tuning,
+Protocol protocol_for(const Platform& platform, Bytes message, Bytes half_size) {
+  const bool reduces =
+      platform.collectives_inside.in_switch || platform.collectives_across.in_switch;
+  const auto& protocols = reduces ? kReducingFabricProtocols : kProtocols;
+  if (!(half_size.value > 0)) return protocols.back();
+  return *std::find_if(protocols.begin(), protocols.end(), [&](const Protocol& p) {
+    return message.value < p.until * half_size.value;
+  });
+}
+
+PartCost part_cost(const RoutedShape& routes, FabricPart which, const Platform& platform,
                    Bytes message, bool in_switch) {
   const auto part = static_cast<std::size_t>(which);
-  PartCost cost;
+  const CollectiveTuning& tuning =
+      which == FabricPart::Inside ? platform.collectives_inside : platform.collectives_across;
   const double achieved = achieved_by(tuning, in_switch);
-  cost.inflation = 1 / achieved;
-  if (!(tuning.latency.value > 0)) {
-    cost.overhead_s = routes.shape.hops[part] * routes.slowest[part];
-    return cost;
-  }
+  PartCost cost{routes.shape.hops[part] * routes.slowest[part], 1 / achieved};
+  if (!(tuning.latency.value > 0)) return cost;
   const double seconds_per_byte = routes.shape.load[part] / (routes.bandwidth[part] * achieved);
-  const double half_size = tuning.half_size.value;
-  const double more = std::max(0.0, half_size * seconds_per_byte - tuning.latency.value);
-  const auto& protocols = in_switch ? kSwitchProtocols : kRingProtocols;
-  const auto chosen = std::find_if(protocols.begin(), protocols.end(), [&](const Protocol& p) {
-    return half_size <= 0 || message.value < p.until * half_size;
-  });
-  const Protocol protocol = half_size <= 0 ? protocols.back() : *chosen;
+  const double more =
+      std::max(0.0, tuning.half_size.value * seconds_per_byte - tuning.latency.value);
+  const Protocol protocol = protocol_for(platform, message, tuning.half_size);
   cost.overhead_s = tuning.latency.value + protocol.start * more;
   cost.inflation /= protocol.bandwidth;
   return cost;
@@ -96,22 +101,18 @@ struct PlanCost {
 /// A fit across the network includes what happens inside the nodes.
 PlanCost plan_cost(const RoutedShape& routes, const CollectiveRequest& request,
                    CollectiveAlgorithm algorithm, const Platform& platform) {
-  const CollectiveTuning& inside = platform.collectives_inside;
-  const CollectiveTuning& across = platform.collectives_across;
-  const bool reduces = request.kind == Collective::AllReduce;
-  const bool hierarchical = algorithm == CollectiveAlgorithm::Hierarchical;
-  const bool switched = algorithm == CollectiveAlgorithm::InSwitch || (hierarchical && reduces);
+  const bool in_switch =
+      algorithm == CollectiveAlgorithm::InSwitch ||
+      (algorithm == CollectiveAlgorithm::Hierarchical && request.kind == Collective::AllReduce);
   PlanCost cost;
   const bool crosses = std::isfinite(routes.bandwidth[1]);
   if (std::isfinite(routes.bandwidth[0]))
-    cost.part[0] =
-        part_cost(routes, FabricPart::Inside, inside, request.bytes, switched && inside.in_switch);
+    cost.part[0] = part_cost(routes, FabricPart::Inside, platform, request.bytes, in_switch);
   if (crosses)
-    cost.part[1] = part_cost(routes, FabricPart::Across, across, request.bytes,
-                             switched && (inside.in_switch || across.in_switch));
-  const bool fitted_across = crosses && across.latency.value > 0;
-  if (fitted_across) cost.part[0].inflation = 1 / achieved_by(inside, switched && inside.in_switch);
-  cost.overhead_s = cost.part[1].overhead_s + (fitted_across ? 0 : cost.part[0].overhead_s);
+    cost.part[1] = part_cost(routes, FabricPart::Across, platform, request.bytes, in_switch);
+  const bool fitted_across = crosses && platform.collectives_across.latency.value > 0;
+  if (fitted_across) cost.part[0] = {0, 1 / achieved_by(platform.collectives_inside, in_switch)};
+  cost.overhead_s = cost.part[0].overhead_s + cost.part[1].overhead_s;
   return cost;
 }
 
@@ -219,9 +220,9 @@ std::vector<CollectiveAlgorithm> candidates(const CollectiveRequest& request,
       return {CollectiveAlgorithm::InSwitch};
     return {CollectiveAlgorithm::Ring};
   }
-  if (devices.even() && devices.nodes.front().size() > 1)
-    return {CollectiveAlgorithm::Hierarchical};
-  if (reduces && platform.collectives_across.in_switch) return {CollectiveAlgorithm::InSwitch};
+  const bool slots = devices.even() && devices.nodes.front().size() > 1;
+  if (reduces && platform.collectives_across.in_switch)
+    return {slots ? CollectiveAlgorithm::Hierarchical : CollectiveAlgorithm::InSwitch};
   if (reduces || request.kind == Collective::Broadcast)
     return {CollectiveAlgorithm::Ring, CollectiveAlgorithm::Tree};
   return {CollectiveAlgorithm::Ring};

@@ -108,7 +108,7 @@ TEST(CollectiveLaws, HierarchiesStreamThroughBothParts) {
   const Platform platform = cluster(4, 4);
   const double inside = 2 * 3.0 / 4 * 1e9 / kPort;
   const double across = 2 * 3.0 / 4 * (1e9 / 4) / kCard;
-  expect_both({Collective::AllReduce, CollectiveAlgorithm::Automatic, first(16), Bytes{1e9}},
+  expect_both({Collective::AllReduce, CollectiveAlgorithm::Hierarchical, first(16), Bytes{1e9}},
               platform, 6 * kPortLatency + 6 * kCardLatency + std::max(inside, across));
 }
 
@@ -119,6 +119,14 @@ TEST(CollectiveLaws, RingsAcrossNodesUseEveryCard) {
   const double hops_across = 8;  // of the 30 hops of a ring, 4 of 16 edges leave a node
   expect_both({Collective::AllReduce, CollectiveAlgorithm::Ring, first(16), Bytes{1e9}}, platform,
               (30 - hops_across) * kPortLatency + hops_across * kCardLatency + share / kCard);
+}
+
+/// Where the network's switches reduce, a card carries its slot's part of the message once.
+TEST(CollectiveLaws, SwitchesOfTheNetworkTakeTheTripOffTheCards) {
+  Platform platform = cluster(4, 4);
+  platform.collectives_across.in_switch = true;
+  expect_both({Collective::AllReduce, CollectiveAlgorithm::Automatic, first(16), Bytes{1e9}},
+              platform, 6 * kPortLatency + 2 * kCardLatency + 2 * 3.0 / 4 * 1e9 / kPort);
 }
 
 /// A tree is held up by the devices in its middle, which send and receive twice the message.
