@@ -1,7 +1,7 @@
 # Sourced by run.sh and test.sh, POSIX sh: installs Debian packages that are missing, then builds.
 
 build_packages="g++ cmake ninja-build ccache pkg-config libfmt-dev libexpected-dev libboost-dev \
-libyaml-cpp-dev nlohmann-json3-dev libsqlite3-dev zlib1g-dev libcli11-dev libspdlog-dev libsimgrid-dev"
+libyaml-cpp-dev nlohmann-json3-dev libsqlite3-dev zlib1g-dev libexpat1-dev libcli11-dev libspdlog-dev libsimgrid-dev"
 test_packages="libgtest-dev librapidcheck-dev libbenchmark-dev"
 
 say() { printf '%s\n' "$*" >&2; }

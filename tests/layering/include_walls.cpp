@@ -46,6 +46,7 @@ std::vector<std::pair<std::string_view, Names>> library_table() {
       {"simgrid/", {"sim/run/simgrid_run.cpp"}},
       {"yaml-cpp/", {"sim/read/yaml_cursor.cpp"}},
       {"nlohmann/", {"sim/read/json_tree.cpp", "sim/read/trace_import.cpp"}},
+      {"expat.h", {"sim/read/xml_tree.cpp"}},
       {"zlib.h", {"sim/report"}},
       {"sqlite3.h", {"sim/study/store.cpp"}},
       {"CLI/", {"tools"}},

@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "sim/base/quantity.hpp"
+
+namespace pipecast {
+
+/// SimGrid's bandwidths: `450GBps` (bytes), `400Gbps` (bits), `50GiBps`, `50Gibps`; a bare number
+/// is bytes per second. Base unit: bytes per second.
+tl::expected<double, std::string> parse_simgrid_bandwidth(std::string_view text);
+
+/// SimGrid's times: ps, ns, us, ms, s, m, h; a bare number is seconds.
+tl::expected<double, std::string> parse_simgrid_time(std::string_view text);
+
+}  // namespace pipecast

@@ -1,0 +1,201 @@
+#include "sim/read/platform_xml.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/read/xml_units.hpp"
+
+namespace pipecast {
+namespace {
+
+constexpr std::string_view kHead =
+    "<?xml version='1.0'?>\n"
+    "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+    "<platform version=\"4.1\">\n";
+
+std::string file(std::string_view body) {
+  return std::string(kHead) + std::string(body) + "</platform>\n";
+}
+
+Platform read(std::string_view body) {
+  const auto platform = read_platform_xml(file(body), "machine.xml");
+  EXPECT_TRUE(platform) << render(platform.error());
+  return platform.value_or(Platform{});
+}
+
+std::string faults(std::string_view body) {
+  const auto platform = read_platform_xml(file(body), "machine.xml");
+  return platform ? "" : render(platform.error());
+}
+
+std::string way(const Platform& platform, int from, int to) {
+  const Result<Route> found = route(platform, {from}, {to});
+  if (!found) return found.error().front().message;
+  std::string text;
+  for (const LinkId link : found->links)
+    text += (text.empty() ? "" : ", ") + platform.links[link.at()].name;
+  return text;
+}
+
+/// Two nodes with NVLink inside, cards and a fabric between them.
+constexpr std::string_view kCluster = R"(  <zone id="cluster" routing="Full">
+    <zone id="node0" routing="Full">
+      <host id="n0g0" speed="989Tf"><prop id="hbm_bytes" value="85899345920"/><prop id="kind" value="h100"/></host>
+      <host id="n0g1" speed="989Tf"/>
+      <router id="n0r"/>
+      <link id="n0-nvl" bandwidth="450GBps" latency="600ns" sharing_policy="SPLITDUPLEX"/>
+      <link id="n0g0-nic" bandwidth="50GBps" latency="1us" sharing_policy="SPLITDUPLEX"/>
+      <link id="n0g1-nic" bandwidth="50GBps" latency="1us" sharing_policy="SPLITDUPLEX"/>
+      <route src="n0g0" dst="n0g1"><link_ctn id="n0-nvl" direction="UP"/></route>
+      <route src="n0g0" dst="n0r"><link_ctn id="n0g0-nic" direction="UP"/></route>
+      <route src="n0g1" dst="n0r"><link_ctn id="n0g1-nic" direction="UP"/></route>
+    </zone>
+    <zone id="node1" routing="Full">
+      <host id="n1g0" speed="989Tf"/> <router id="n1r"/>
+      <link id="n1g0-nic" bandwidth="50GBps" latency="1us" sharing_policy="SPLITDUPLEX"/>
+      <route src="n1g0" dst="n1r"><link_ctn id="n1g0-nic" direction="UP"/></route>
+    </zone>
+    <link id="ib" bandwidth="400Gbps" latency="2us" sharing_policy="SPLITDUPLEX"/>
+    <zoneRoute src="node0" dst="node1" gw_src="n0r" gw_dst="n1r"><link_ctn id="ib" direction="UP"/></zoneRoute>
+  </zone>
+)";
+
+TEST(PlatformXml, FollowsZonesAndTheirGateways) {
+  const Platform platform = read(kCluster);
+  EXPECT_EQ(platform.name, "machine");
+  ASSERT_EQ(platform.devices.size(), 3u);
+  EXPECT_EQ(platform.devices[0], (Device{"n0g0", "h100", Bytes{85899345920}, 1.0}));
+  EXPECT_EQ(way(platform, 0, 1), "n0-nvl_UP");
+  EXPECT_EQ(way(platform, 1, 0), "n0-nvl_DOWN");
+  EXPECT_EQ(way(platform, 0, 2), "n0g0-nic_UP, ib_UP, n1g0-nic_DOWN");
+  EXPECT_EQ(way(platform, 2, 1), "n1g0-nic_UP, ib_DOWN, n0g1-nic_DOWN");
+  EXPECT_DOUBLE_EQ(route(platform, {0}, {2})->latency.value, 4e-6);
+  EXPECT_DOUBLE_EQ(route(platform, {0}, {2})->bandwidth.value, 50e9);  // 400 Gbps are 50 GBps
+  EXPECT_DOUBLE_EQ(route(platform, {0}, {1})->bandwidth.value, 450e9);
+}
+
+TEST(PlatformXml, ShortestZonesTakeTheFewestLinks) {
+  const Platform platform = read(R"(<zone id="z" routing="Floyd">
+<host id="a" speed="1f"/><host id="b" speed="1f"/><host id="c" speed="1f"/><router id="r"/>
+<link id="ar" bandwidth="1GBps" latency="1us"/><link id="rb" bandwidth="1GBps" latency="1us"/>
+<link id="bc" bandwidth="1GBps" latency="1us"/><link id="ac" bandwidth="1GBps" latency="9us"/>
+<route src="a" dst="r"><link_ctn id="ar"/></route>
+<route src="r" dst="b"><link_ctn id="rb"/></route>
+<route src="b" dst="c"><link_ctn id="bc"/></route>
+<route src="a" dst="c"><link_ctn id="ac"/></route>
+</zone>
+)");
+  EXPECT_EQ(way(platform, 0, 2), "ac");
+  EXPECT_EQ(way(platform, 1, 0), "bc, ac");  // a tie goes to c, declared before r, as in SimGrid
+  EXPECT_EQ(platform.devices.size(), 3u);
+}
+
+TEST(PlatformXml, ClustersHaveALinkPerHostAndABackbone) {
+  const Platform platform = read(
+      "<cluster id=\"c\" prefix=\"h\" suffix=\"\" radical=\"0-2,7\" speed=\"1Gf\" bw=\"10GBps\" "
+      "lat=\"5us\" bb_bw=\"20GBps\" bb_lat=\"1us\"/>\n");
+  ASSERT_EQ(platform.devices.size(), 4u);
+  EXPECT_EQ(platform.devices[3].name, "h7");
+  EXPECT_EQ(way(platform, 0, 3), "c_link_0_UP, c_backbone, c_link_7_DOWN");
+}
+
+TEST(PlatformXml, OneWayRoutesStayOneWay) {
+  const Platform platform = read(R"(<zone id="z" routing="Full">
+<host id="a" speed="1f"/><host id="b" speed="1f"/>
+<link id="l" bandwidth="1GBps" latency="1us" sharing_policy="FATPIPE"/>
+<route src="a" dst="b" symmetrical="NO"><link_ctn id="l"/></route>
+</zone>
+)");
+  EXPECT_EQ(way(platform, 0, 1), "l");
+  EXPECT_EQ(platform.links[0].sharing, Sharing::FatPipe);
+  EXPECT_EQ(way(platform, 1, 0), "platform machine has no route from b to a");
+}
+
+TEST(PlatformXml, WritingAndReadingKeepsDevicesLinksAndRoutes) {
+  const Platform first = read(kCluster);
+  const Result<std::string> written = write_platform_xml(first);
+  ASSERT_TRUE(written);
+  const auto second = read_platform_xml(*written, "machine.xml");
+  ASSERT_TRUE(second) << render(second.error());
+  EXPECT_EQ(*second, first);
+}
+
+TEST(PlatformXml, FaultsHaveTheirPlaceAndASuggestion) {
+  const std::string text = faults(R"(<zone id="z" routing="Full">
+<host id="a" speed="1f"/><host id="b" speed="1f"/><host id="a" speed="1f"/>
+<link id="wire" bandwidth="1GBytes" latency="1us"/>
+<link id="slow" bandwidth="0Bps" latency="1 fortnight"/>
+<route src="a" dst="c"><link_ctn id="wire"/></route>
+<route src="a" dst="b"><link_ctn id="wir"/></route>
+<disk id="d"/>
+</zone>
+)");
+  for (const char* expected :
+       {"machine.xml:5:51: error: two hosts or routers are named 'a'",
+        "machine.xml:6:1: error: bandwidth: unknown unit 'GBytes'",
+        "machine.xml:7:1: error: latency: unknown unit 'fortnight'",
+        "the bandwidth of 'slow' must be greater than 0",
+        "machine.xml:8:1: error: there is no host 'c'",
+        "machine.xml:9:24: error: there is no link 'wir'", "did you mean 'wire'?",
+        "machine.xml:10:1: error: <disk> is not read here"})
+    EXPECT_NE(text.find(expected), std::string::npos) << expected << "\n" << text;
+}
+
+TEST(PlatformXml, RefusesWhatItDoesNotRead) {
+  EXPECT_NE(faults("<zone id=\"z\" routing=\"Vivaldi\"/>").find("routing 'Vivaldi' is not read"),
+            std::string::npos);
+  EXPECT_NE(faults("<cluster id=\"c\" prefix=\"h\" suffix=\"\" radical=\"0-1\" speed=\"1f\" "
+                   "bw=\"1GBps\" lat=\"1us\" topology=\"TORUS\" topo_parameters=\"2\"/>")
+                .find("a cluster of topology 'TORUS' is not read"),
+            std::string::npos);
+  EXPECT_NE(faults("").find("a platform has one outermost zone, not 0"), std::string::npos);
+  EXPECT_NE(faults("<zone id=\"z\" routing=\"Full\"/>").find("the platform has no hosts"),
+            std::string::npos);
+  const auto old = read_platform_xml("<platform version=\"3\"><zone/></platform>", "old.xml");
+  EXPECT_NE(render(old.error()).find("only version 4"), std::string::npos);
+}
+
+TEST(PlatformXml, RefusesBrokenAndHostileXml) {
+  const auto message = [](const std::string& text) {
+    const auto read = read_platform_xml(text, "x.xml");
+    return read ? std::string() : render(read.error());
+  };
+  EXPECT_NE(message("<platform version=\"4\">\n<zone>\n</platform>").find("x.xml:3:3: error: "),
+            std::string::npos)
+      << message("<platform version=\"4\">\n<zone>\n</platform>");
+  EXPECT_NE(message("<!DOCTYPE p [<!ENTITY a \"aaaa\">]><platform version=\"4\"/>")
+                .find("entity declarations are not allowed"),
+            std::string::npos);
+  std::string deep;
+  for (int level = 0; level < 100; ++level) deep += "<zone>";
+  EXPECT_NE(message(deep).find("nested more than 64 deep"), std::string::npos);
+  std::string many = "<zone id=\"z\" routing=\"Full\">";
+  for (int host = 0; host < 600; ++host)
+    many += "<host id=\"h" + std::to_string(host) + "\" speed=\"1f\"/>";
+  EXPECT_NE(message(file(many + "</zone>")).find("more than 512 hosts"), std::string::npos);
+}
+
+TEST(PlatformXml, GatewaysInACircleHaveNoRoute) {
+  const Platform platform = read(R"(<zone id="z" routing="Full">
+<zone id="a" routing="Full"><host id="x" speed="1f"/></zone>
+<zone id="b" routing="Full"><host id="y" speed="1f"/></zone>
+<link id="l" bandwidth="1GBps" latency="1us"/>
+<zoneRoute src="a" dst="b" gw_src="y" gw_dst="x"><link_ctn id="l"/></zoneRoute>
+</zone>
+)");
+  EXPECT_EQ(way(platform, 0, 1), "platform machine has no route from x to y");
+}
+
+TEST(SimgridUnits, BytesAndBitsDiffer) {
+  EXPECT_DOUBLE_EQ(parse_simgrid_bandwidth("450GBps").value(), 450e9);
+  EXPECT_DOUBLE_EQ(parse_simgrid_bandwidth("400Gbps").value(), 50e9);
+  EXPECT_DOUBLE_EQ(parse_simgrid_bandwidth("1MiBps").value(), 1048576);
+  EXPECT_DOUBLE_EQ(parse_simgrid_bandwidth("1e9").value(), 1e9);
+  EXPECT_DOUBLE_EQ(parse_simgrid_bandwidth("1.5e3kBps").value(), 1.5e6);
+  EXPECT_DOUBLE_EQ(parse_simgrid_time("600ns").value(), 6e-7);
+  EXPECT_DOUBLE_EQ(parse_simgrid_time("0.5").value(), 0.5);
+  EXPECT_FALSE(parse_simgrid_time("5 years"));
+  EXPECT_FALSE(parse_simgrid_bandwidth("fast"));
+}
+
+}  // namespace
+}  // namespace pipecast
