@@ -46,6 +46,7 @@ Command check_command();
 Command compare_command();
 Command schedule_command();
 Command model_command();
+Command platform_command();
 
 /// Every command, in the order of the help text.
 std::vector<Command> builtin_commands();

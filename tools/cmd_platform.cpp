@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iostream>
+
+#include "sim/read/accelerator.hpp"
+#include "sim/read/platform_preset.hpp"
+#include "sim/read/platform_xml.hpp"
+#include "sim/report/topology.hpp"
+#include "sim/study/ping.hpp"
+#include "tools/commands.hpp"
+#include "tools/console.hpp"
+#include "tools/output_file.hpp"
+#include "tools/platform_arguments.hpp"
+#include "tools/scenario_arguments.hpp"
+
+namespace pipecast {
+namespace {
+
+constexpr std::array kCollectives{Collective::AllReduce, Collective::ReduceScatter,
+                                  Collective::AllGather, Collective::AllToAll,
+                                  Collective::Broadcast};
+constexpr std::array kAlgorithms{CollectiveAlgorithm::Automatic,    CollectiveAlgorithm::Ring,
+                                 CollectiveAlgorithm::Tree,         CollectiveAlgorithm::Direct,
+                                 CollectiveAlgorithm::Hierarchical, CollectiveAlgorithm::InSwitch};
+
+void declare_list(CLI::App& app) {
+  value_option(app, "--presets", "DIR", "look for presets here first; repeatable")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  flag_option(app, "--fields", "also the fields of every kind");
+}
+
+std::string number_text(const Accelerator& accelerator, Property property, double unit) {
+  const Result<double> value = known(accelerator, property);
+  return value ? format_number(std::round(*value / unit * 10) / 10) : "unknown";
+}
+
+ExitCode list_accelerators(const Session& session) {
+  std::cout << fmt::format("accelerators\n  {:<26} {:>13} {:>13} {:>12} {:>13} {:>9}\n", "name",
+                           "BF16 TFLOP/s", "FP8 TFLOP/s", "memory GiB", "memory GB/s", "scale-up");
+  for (const std::string& id : accelerator_ids(session.preset_folders)) {
+    const Result<Accelerator> read = find_accelerator(id, session.preset_folders);
+    if (!read) return report_faults(read.error());
+    const bool reported = known(*read, Property::MemoryReported).has_value();
+    std::cout << fmt::format(
+        "  {:<26} {:>13} {:>13} {:>12} {:>13} {:>9}\n", id,
+        number_text(*read, Property::PeakBf16, 1e12), number_text(*read, Property::PeakFp8, 1e12),
+        number_text(*read, reported ? Property::MemoryReported : Property::MemoryNominal,
+                    1073741824.0) +
+            (reported ? "" : "*"),
+        number_text(*read, Property::MemoryBandwidth, 1e9),
+        number_text(*read, Property::ScaleUpBandwidth, 1e9));
+  }
+  std::cout << "  * nominal: what the system reports is not known\n";
+  return ExitCode::Done;
+}
+
+ExitCode act_list(const CLI::App& app, const Session& plain_session) {
+  const Session session = with_presets(app, plain_session);
+  std::cout << "kinds of fabric\n";
+  for (const PlatformKind& kind : session.platform_kinds) {
+    std::cout << fmt::format("  {:<16} {}\n", kind.name, kind.summary);
+    if (!given(app, "--fields")) continue;
+    for (const FieldInfo& field : kind.fields)
+      std::cout << fmt::format("    {:<30} {:<10} {}\n", field.name, field.default_text,
+                               field.help);
+  }
+  std::cout << "presets\n";
+  for (const std::string& name : platform_preset_names(session.preset_folders)) {
+    const auto preset = find_platform_preset(name, session.preset_folders, session.platform_kinds);
+    if (!preset) return report_faults(preset.error());
+    std::cout << fmt::format("  {:<18} {}\n", name, preset->description);
+  }
+  return list_accelerators(session);
+}
+
+void declare_show(CLI::App& app) {
+  declare_platform_options(app);
+  value_option(app, "--svg", "F.svg", "also draw the topology into this file");
+  value_option(app, "--xml", "F.xml", "also write it as a SimGrid platform file");
+}
+
+ExitCode act_show(const CLI::App& app, const Session& session) {
+  const Result<Platform> platform = platform_of(app, session);
+  if (!platform) return report_faults(platform.error());
+  if (const auto path = text_of(app, "--svg")) {
+    const Result<void> written =
+        write_output(*path, [&](std::ostream& out) { out << topology_svg(*platform); });
+    if (!written) return report_faults(written.error());
+  }
+  if (const auto path = text_of(app, "--xml")) {
+    const Result<std::string> xml = write_platform_xml(*platform);
+    if (!xml) return report_faults(xml.error());
+    const Result<void> written = write_output(*path, [&](std::ostream& out) { out << *xml; });
+    if (!written) return report_faults(written.error());
+  }
+  std::cout << topology_text(*platform);
+  return ExitCode::Done;
+}
+
+template <class Values, class NameOf>
+std::vector<std::string> words_of(const Values& values, NameOf name_of) {
+  std::vector<std::string> words;
+  for (const auto value : values) words.emplace_back(name_of(value));
+  return words;
+}
+
+void declare_ping(CLI::App& app) {
+  declare_platform_options(app);
+  value_option(app, "from", "A", "the device that sends, by number or name");
+  value_option(app, "to", "B", "the device that receives");
+  value_option(app, "--bytes", "FROM-TO", "message sizes, doubling (default 1B-1GiB)");
+  value_option(app, "--collective", "KIND", "a collective over --group instead of one message")
+      ->check(CLI::IsMember(words_of(kCollectives, collective_name)));
+  value_option(app, "--group", "0-7", "its devices (default: all)");
+  value_option(app, "--algorithm", "WORD", "its algorithm (default: automatic)")
+      ->check(CLI::IsMember(words_of(kAlgorithms, algorithm_name)));
+  value_option(app, "--engine", "WORD", "simgrid (default) or longest-path")
+      ->check(CLI::IsMember({"simgrid", "longest-path"}));
+}
+
+template <class Values, class NameOf>
+auto value_of_word(const Values& values, NameOf name_of, const std::optional<std::string>& word) {
+  const auto found = std::find_if(values.begin(), values.end(),
+                                  [&](const auto value) { return name_of(value) == word; });
+  return found == values.end() ? values.front() : *found;
+}
+
+ExitCode ping_pair(const CLI::App& app, const Platform& platform, std::span<const Bytes> sizes,
+                   Engine engine) {
+  if (!given(app, "to"))
+    return report_usage("name two devices, or a --collective: pipecast platform ping PRESET 0 8");
+  const Result<DeviceId> from = device_of(*text_of(app, "from"), platform);
+  if (!from) return report_faults(from.error());
+  const Result<DeviceId> to = device_of(*text_of(app, "to"), platform);
+  if (!to) return report_faults(to.error());
+  const auto points = ping(platform, *from, *to, sizes, engine);
+  if (!points) return report_faults(points.error());
+  std::cout << fmt::format("{} to {} on {}\n{:>10} {:>12} {:>12}\n",
+                           platform.devices[from->at()].name, platform.devices[to->at()].name,
+                           platform.name, "size", "time", "bandwidth");
+  for (const PingPoint& point : *points)
+    std::cout << fmt::format("{:>10} {:>12} {:>12}\n", format(point.bytes), format(point.time),
+                             format(point.bandwidth));
+  return ExitCode::Done;
+}
+
+ExitCode ping_group(const CLI::App& app, const Platform& platform, std::span<const Bytes> sizes,
+                    Engine engine) {
+  CollectiveRequest request;
+  request.kind = value_of_word(kCollectives, collective_name, text_of(app, "--collective"));
+  request.algorithm = value_of_word(kAlgorithms, algorithm_name, text_of(app, "--algorithm"));
+  const std::string everyone = fmt::format("0-{}", platform.devices.size() - 1);
+  const auto group = parse_devices(text_of(app, "--group").value_or(everyone), platform);
+  if (!group) return report_faults(group.error());
+  request.group = *group;
+  const auto points = ping_collective(platform, request, sizes, engine);
+  if (!points) return report_faults(points.error());
+  std::cout << fmt::format("{} over {} devices on {}\n{:>10} {:>12} {:>12} {:>12}  {}\n",
+                           collective_name(request.kind), request.group.size(), platform.name,
+                           "size", "time", "alg. bw", "bus bw", "algorithm");
+  for (const CollectivePoint& point : *points)
+    std::cout << fmt::format("{:>10} {:>12} {:>12} {:>12}  {}\n", format(point.bytes),
+                             format(point.time), format(point.algorithm_bandwidth),
+                             format(point.bus_bandwidth), algorithm_name(point.algorithm));
+  return ExitCode::Done;
+}
+
+ExitCode act_ping(const CLI::App& app, const Session& session) {
+  const Result<Platform> platform = platform_of(app, session);
+  if (!platform) return report_faults(platform.error());
+  const auto sizes = parse_sizes(text_of(app, "--bytes").value_or("1B-1GiB"));
+  if (!sizes) return report_faults(sizes.error());
+  const Engine engine =
+      text_of(app, "--engine") == "longest-path" ? Engine::LongestPath : Engine::Simgrid;
+  if (given(app, "--collective")) return ping_group(app, *platform, *sizes, engine);
+  return ping_pair(app, *platform, *sizes, engine);
+}
+
+}  // namespace
+
+Command platform_command() {
+  return {.name = "platform",
+          .summary = "accelerators, fabrics and presets: list, draw and measure them",
+          .example = "pipecast platform ping dgx-h100-ib 0 8",
+          .subcommands = {
+              {.name = "list",
+               .summary = "every kind of fabric, preset and accelerator",
+               .example = "pipecast platform list --fields",
+               .declare = declare_list,
+               .act = act_list},
+              {.name = "show",
+               .summary = "devices, levels, links and a sketch of one platform",
+               .example = "pipecast platform show dgx-h100-ib --set nodes=4 --svg cluster.svg",
+               .declare = declare_show,
+               .act = act_show},
+              {.name = "ping",
+               .summary = "latency and bandwidth between two devices, or of a collective",
+               .example = "pipecast platform ping h100-nvlink-node --collective all-reduce "
+                          "--group 0-7 --bytes 1MiB-16GiB",
+               .declare = declare_ping,
+               .act = act_ping},
+          }};
+}
+
+}  // namespace pipecast
