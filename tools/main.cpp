@@ -17,8 +17,12 @@ namespace pipecast {
 
 std::vector<Command> builtin_commands() {
   return {
-      run_command(), check_command(), compare_command(), schedule_command(), model_command(),
-      run_command(), check_command(), compare_command(), schedule_command(), platform_command(),
+      run_command(),
+      check_command(),
+      compare_command(),
+      schedule_command(),
+      platform_command(),
+      model_command(),
   };
 }
 

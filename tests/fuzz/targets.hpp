@@ -7,9 +7,12 @@
 
 #include "sim/base/fields.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/read/accelerator.hpp"
+#include "sim/read/astra_network.hpp"
 #include "sim/read/hf_config.hpp"
 #include "sim/read/model_shape.hpp"
 #include "sim/read/platform_preset.hpp"
+#include "sim/read/platform_xml.hpp"
 #include "sim/read/program_csv.hpp"
 #include "sim/read/scenario.hpp"
 
@@ -76,6 +79,54 @@ inline void model_preset(std::string_view input) {
   if (!shape) return require_sound(shape.error());
   require(check(shape->model).empty(), "a model that was read is sound");
   require(total_parameters(shape->model) > 0, "a model has parameters");
+}
+
+inline void accelerator(std::string_view input) {
+  const auto result = read_accelerator(input, "nowhere/x1.yaml");
+  if (!result) return require_sound(result.error());
+  require(result->id == "x1", "an accelerator is named after its file");
+  for (const PropertyInfo& info : property_table()) {
+    const auto& figure = result->figures[static_cast<std::size_t>(info.property)];
+    const Result<double> value = known(*result, info.property);
+    require(value.has_value() == (figure && figure->value), "what is unknown is an error to use");
+    require(!value || *value > 0, "known numbers are greater than 0");
+  }
+}
+
+/// Every route of a platform that a file describes either exists, or says why it does not.
+inline void require_routes(const Platform& platform) {
+  require(check(platform).empty(), "what the reader takes is a sound platform");
+  const auto devices =
+      static_cast<std::int32_t>(std::min<std::size_t>(platform.devices.size(), 48));
+  for (std::int32_t from = 0; from < devices; ++from)
+    for (std::int32_t to = 0; to < devices; ++to) {
+      if (from == to) continue;
+      const Result<Route> way = route(platform, {from}, {to});
+      if (!way)
+        require_sound(way.error());
+      else
+        require(!way->links.empty() && way->bandwidth.value > 0, "a route has links");
+    }
+}
+
+inline void platform_xml(std::string_view input) {
+  const auto result = read_platform_xml(input, "nowhere/machine.xml");
+  if (!result) return require_sound(result.error());
+  require_routes(*result);
+  if (result->devices.size() > 48) return;
+  const Result<std::string> text = write_platform_xml(*result);
+  require(text.has_value(), "what was read can be written");
+  const auto again = read_platform_xml(*text, "nowhere/machine.xml");
+  require(again.has_value(), "what we write can be read");
+  require(*again == *result, "reading what was written gives the same platform");
+}
+
+inline void astra_network(std::string_view input) {
+  const auto result = read_astra_network(input, "nowhere/network.yml");
+  if (!result) return require_sound(result.error());
+  require_routes(*result);
+  const auto last = static_cast<std::int32_t>(result->devices.size()) - 1;
+  require(route(*result, {0}, {last}).has_value(), "every NPU is reached");
 }
 
 /// The first byte chooses dialect and notation.
