@@ -16,14 +16,14 @@
 namespace pipecast {
 
 std::vector<Command> builtin_commands() {
-  return {
-      run_command(),
-      check_command(),
-      compare_command(),
-      schedule_command(),
-      platform_command(),
-      model_command(),
-  };
+  std::vector<Command> commands;
+  commands.push_back(run_command());
+  commands.push_back(check_command());
+  commands.push_back(compare_command());
+  commands.push_back(schedule_command());
+  commands.push_back(platform_command());
+  commands.push_back(model_command());
+  return commands;
 }
 
 namespace {
