@@ -38,6 +38,8 @@ TEST(Replay, Models) {
   EXPECT_GE(replay("fuzz/corpus/model_preset", fuzzing::model_preset), 3U);
   replay("fuzz/corpus/model_preset", fuzzing::hf_config);
   replay("bad/scenarios", fuzzing::model_preset);
+}
+
 TEST(Replay, Accelerators) {
   EXPECT_GE(replay("fuzz/corpus/accelerator", fuzzing::accelerator), 5U);
   replay("../platforms/accelerators", fuzzing::accelerator);
