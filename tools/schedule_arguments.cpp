@@ -93,7 +93,7 @@ Result<ScheduleQuery> schedule_query(const CLI::App& app, const Session& session
 }
 
 Result<Program> program_of(const ScheduleQuery& query) {
-  return make_program(*query.schedule, {query.shape, query.params, query.workload});
+  return make_program(*query.schedule, {query.shape, query.params, query.workload, query.delay});
 }
 
 }  // namespace pipecast

@@ -50,6 +50,18 @@ std::string figures(const Summary& summary) {
       100 * summary.bubble_overhead, in_flight_text(summary));
 }
 
+/// Of schedules that search: what no order within the limit can beat, and how far this one is off.
+std::string bound_text(const ScheduleQuery& query, const Summary& summary) {
+  if (query.schedule->lower_bound == nullptr) return {};
+  const TimeBound bound =
+      query.schedule->lower_bound({query.shape, query.params, query.workload, query.delay});
+  const bool whole = bound.of == TimeBound::Of::Makespan;
+  const double found = whole ? summary.makespan_s : summary.max_rank_span_s;
+  return fmt::format("lower bound {:.10g} ticks of the {}; found {:.10g}, {:.2f} % above\n",
+                     bound.at_least.value, whole ? "makespan" : "largest rank span", found,
+                     bound.at_least.value > 0 ? 100 * (found / bound.at_least.value - 1) : 0.0);
+}
+
 ExitCode act_show(const CLI::App& app, const Session& session) {
   const Result<ScheduleQuery> query = schedule_query(app, session);
   if (!query) return report_faults(query.error());
@@ -62,13 +74,14 @@ ExitCode act_show(const CLI::App& app, const Session& session) {
   if (!graph) return report_faults(graph.error());
 
   const Timeline timeline = longest_path(*graph);
+  const Summary summary = summarise(*program, query->workload, platform, *graph, timeline);
   const TimelineTextOptions options{
       .columns = integer_of(app, "--width").value_or(terminal_width()),
       .color = color_for(STDOUT_FILENO),
       .labels = TimeLabels::Ticks};
   std::cout << heading(*query)
             << timeline_text(*program, query->workload, *graph, timeline, options)
-            << figures(summarise(*program, query->workload, platform, *graph, timeline));
+            << figures(summary) << bound_text(*query, summary);
   return ExitCode::Done;
 }
 

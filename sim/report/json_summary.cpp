@@ -121,9 +121,12 @@ void write_json_summary(const RunView& run, std::ostream& out) {
       .number("max_rank_span_s", summary.max_rank_span_s)
       .number("span_bubble_fraction", summary.span_bubble_fraction)
       .integer("steps", summary.steps)
-      .number("step_s", summary.step_s)
-      .integer("tasks", summary.tasks)
-      .text("digest", fmt::format("{:016x}", summary.digest));
+      .number("step_s", summary.step_s);
+  if (run.lower_bound)
+    top.number("lower_bound_s", run.lower_bound->at_least_s)
+        .text("lower_bound_of", run.lower_bound->of_makespan ? "makespan_s" : "max_rank_span_s")
+        .number("lower_bound_gap", run.lower_bound->gap(summary));
+  top.integer("tasks", summary.tasks).text("digest", fmt::format("{:016x}", summary.digest));
   write_list(top.key("warnings"), run.warnings,
              [&](const std::string& line) { sink.quoted(line); });
   write_objects(top.key("ranks"), summary.ranks, [&](Members& members, const RankSummary& rank) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 
@@ -12,6 +13,17 @@
 namespace pipecast {
 
 struct TaskGraph;
+
+/// A time that no order can beat under the schedule's memory limit and the expected message time.
+struct StepBound {
+  double at_least_s = 0;
+  bool of_makespan = false;  ///< false: of the largest rank span
+
+  /// How far the run is above the bound, relative to it.
+  double gap(const Summary& summary) const {
+    return (of_makespan ? summary.makespan_s : summary.max_rank_span_s) / at_least_s - 1;
+  }
+};
 
 /// One finished run as reports and exporters see it. Refers to values that must outlive it.
 struct RunView {
@@ -28,6 +40,7 @@ struct RunView {
   const Timeline& timeline;
   const Summary& summary;
   std::span<const std::string> warnings;
+  std::optional<StepBound> lower_bound;  ///< of schedules that search
 };
 
 }  // namespace pipecast

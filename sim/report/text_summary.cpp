@@ -58,7 +58,8 @@ std::string heading(const RunView& run) {
   return text;
 }
 
-std::string totals(const Summary& summary) {
+std::string totals(const RunView& run) {
+  const Summary& summary = run.summary;
   const auto line = [](std::string_view name, const std::string& value, std::string_view meaning) {
     return fmt::format("{:<22}{:>12}   {}\n", name, value, meaning);
   };
@@ -77,6 +78,12 @@ std::string totals(const Summary& summary) {
               "first to last operation of one rank") +
          line("span bubble fraction", percent(summary.span_bubble_fraction),
               "1 - ideal / longest rank span") +
+         (run.lower_bound
+              ? line("lower bound", seconds(run.lower_bound->at_least_s),
+                     fmt::format("{} of any order within the limit; here {:.2f} % more",
+                                 run.lower_bound->of_makespan ? "makespan" : "longest span",
+                                 100 * run.lower_bound->gap(summary)))
+              : "") +
          "\n";
 }
 
@@ -157,8 +164,7 @@ std::string link_table(const RunView& run) {
 }  // namespace
 
 void write_text_summary(const RunView& run, std::ostream& out) {
-  out << heading(run) << totals(run.summary) << time_table(run) << memory_table(run)
-      << link_table(run);
+  out << heading(run) << totals(run) << time_table(run) << memory_table(run) << link_table(run);
   for (const std::string& warning : run.warnings) out << "warning: " << warning << "\n";
   out << fmt::format("{} tasks, digest {:016x}\n", run.summary.tasks, run.summary.digest);
 }

@@ -24,6 +24,16 @@ Result<Program> program_of(const Scenario& scenario, const ReadContext& context,
   return program;
 }
 
+std::optional<StepBound> bound_of(const Scenario& scenario, const ReadContext& context,
+                                  Seconds transfer_hint) {
+  const ScheduleInfo* schedule = find_schedule(context.schedules, scenario.schedule.name);
+  if (schedule == nullptr || schedule->lower_bound == nullptr) return std::nullopt;
+  const TimeBound bound = schedule->lower_bound(
+      {scenario.shape, scenario.schedule.params, scenario.workload, transfer_hint});
+  if (bound.at_least.value <= 0) return std::nullopt;
+  return StepBound{bound.at_least.value, bound.of == TimeBound::Of::Makespan};
+}
+
 Result<Platform> platform_of(const Scenario& scenario, const ReadContext& context) {
   const PlatformChoice& choice = scenario.platform;
   if (choice.kind.empty()) return constant_delay_platform(scenario.shape.ranks, choice.delay);
@@ -96,12 +106,14 @@ RunView FinishedRun::view() const {
           .device_of_rank = prepared.graph.device_of_rank,
           .timeline = timeline,
           .summary = summary,
-          .warnings = prepared.warnings};
+          .warnings = prepared.warnings,
+          .lower_bound = prepared.lower_bound};
 }
 
 Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context) {
   Result<Platform> platform = platform_of(scenario, context);
-  Result<Program> program = program_of(scenario, context, transfer_hint(scenario, platform));
+  const Seconds hint = transfer_hint(scenario, platform);
+  Result<Program> program = program_of(scenario, context, hint);
   Diagnostics faults;
   if (!platform) faults.insert(faults.end(), platform.error().begin(), platform.error().end());
   if (!program) faults.insert(faults.end(), program.error().begin(), program.error().end());
@@ -119,7 +131,8 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
                      std::move(*platform),
                      std::move(*graph),
                      {},
-                     scenario.transfers};
+                     scenario.transfers,
+                     bound_of(scenario, context, hint)};
 }
 
 Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct PreparedRun {
   TaskGraph graph;
   std::vector<std::string> warnings;
   TransferPolicy transfers = TransferPolicy::Overlapped;  ///< what the graph was built under
+  std::optional<StepBound> lower_bound;                   ///< of schedules that search
 };
 
 /// A prepared run and what came out of it.

@@ -59,6 +59,18 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, EveryScenario, testing::ValuesIn(scenarios()
                            return std::regex_replace(scenario.param, std::regex("\\W"), "_");
                          });
 
+TEST(Scenario, ASearchingScheduleIsHeldToItsLowerBound) {
+  const Workshop workshop;
+  const Outcome run = workshop.sh(
+      "pipecast run scenarios/zero-bubble-1.5b.yaml --set pipeline.schedule=zb-auto "
+      "--set pipeline.params.memory_limit=12 --set pipeline.params.moves=20000 --json run.json");
+  EXPECT_NE(run.out.find("lower bound"), std::string::npos) << run.out;
+  const std::string json = workshop.read("run.json");
+  EXPECT_NE(json.find("\"lower_bound_s\": "), std::string::npos);
+  EXPECT_NE(json.find("\"lower_bound_of\": \"max_rank_span_s\""), std::string::npos);
+  EXPECT_NE(json.find("\"lower_bound_gap\": "), std::string::npos);
+}
+
 TEST(Scenario, SetChangesWhatIsRun) {
   const Workshop workshop;
   const auto makespan_us = [&](const std::string& arguments) {

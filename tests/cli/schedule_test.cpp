@@ -64,6 +64,24 @@ TEST(ScheduleShow, PrintsTheClosedForms) {
   EXPECT_NE(shown.find("27.27 %"), std::string::npos) << shown;
 }
 
+TEST(ScheduleShow, SearchesWithTheDelayAndSaysHowFarTheBoundIs) {
+  const Workshop workshop;
+  const std::string command =
+      "pipecast schedule show zb-auto -p 4 -m 12 --param memory_limit=6 --param moves=20000 ";
+  const std::string told = workshop.sh(command + "--costs 20,20,10,8").out;
+  EXPECT_NE(told.find("lower bound "), std::string::npos) << told;
+  EXPECT_NE(told.find(" ticks of the largest rank span; found "), std::string::npos) << told;
+  // The same order, planned as if messages took no time: it can only be longer.
+  const auto found = [](const std::string& text) {
+    const std::size_t at = text.find("; found ");
+    return at == std::string::npos ? -1.0 : std::stod(text.substr(at + 8));
+  };
+  const std::string planned_without =
+      workshop.sh(command + "--param transfer='0 s' --costs 20,20,10,8").out;
+  EXPECT_GT(found(told), 0) << told;
+  EXPECT_LT(found(told), found(planned_without)) << planned_without;
+}
+
 TEST(ScheduleExport, ReadsBack) {
   const Workshop workshop;
   for (const ScheduleInfo& info : builtin_schedules()) {
