@@ -40,7 +40,7 @@ struct RunView {
   const Timeline& timeline;
   const Summary& summary;
   std::span<const std::string> warnings;
-  std::optional<StepBound> lower_bound;  ///< of schedules that search
+  std::optional<StepBound> lower_bound = {};  ///< of schedules that search
 };
 
 }  // namespace pipecast
