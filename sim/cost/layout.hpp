@@ -7,6 +7,7 @@
 
 #include "sim/base/diagnostic.hpp"
 #include "sim/cost/transformer.hpp"
+#include "sim/model/parallel_layout.hpp"
 #include "sim/model/program.hpp"
 
 namespace pipecast {
@@ -20,37 +21,6 @@ struct StageLayers {
   bool head = false;
 
   bool operator==(const StageLayers&) const = default;
-};
-
-/// Activations kept for the backward, and what is computed again.
-enum class Recompute : std::uint8_t {
-  None,
-  Selective,  ///< the attention core only
-  Full,       ///< whole layers; only their inputs are kept
-};
-
-/// How a model is spread over devices. Degrees multiply to the number of devices, except `expert`,
-/// which reuses data- and context-parallel devices.
-struct ParallelLayout {
-  int tensor = 1;
-  bool sequence_parallel =
-      false;  ///< norms and dropouts cut along the sequence over the tensor group
-  int pipeline = 1;
-  int chunks = 1;
-  int context = 1;
-  int data = 1;
-  int expert = 1;
-  int expert_tensor = 1;  ///< tensor degree inside an expert
-  int zero = 0;           ///< ZeRO stage: 1 shards optimizer, 2 gradients, 3 parameters over `data`
-  int sequence = 2048;    ///< tokens of one sequence, before context parallelism cuts it
-  int microbatch_size = 1;
-  int global_batch = 1;  ///< sequences
-  Recompute recompute = Recompute::None;
-  int recompute_layers = -1;  ///< with Full: layers per stage that are recomputed; −1: all
-
-  int stages() const { return pipeline * chunks; }
-  int devices() const { return tensor * pipeline * context * data; }
-  bool operator==(const ParallelLayout&) const = default;
 };
 
 /// Microbatches per replica: global batch ÷ (microbatch size × data). Infeasible, naming the

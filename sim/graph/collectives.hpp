@@ -1,22 +1,10 @@
 #pragma once
-#include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "sim/graph/flows.hpp"
+#include "sim/model/collective.hpp"
 
 namespace pipecast {
-
-enum class Collective : std::uint8_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast };
-
-enum class CollectiveAlgorithm : std::uint8_t {
-  Automatic,     ///< by topology and size, as NCCL does
-  Ring,          ///< every device streams to the next one
-  Tree,          ///< two binary trees, each with half of the bytes
-  Direct,        ///< every device with every other one
-  Hierarchical,  ///< inside the innermost groups, and slot by slot across them
-  InSwitch,      ///< the switches reduce: one trip up, one down
-};
 
 /// What is asked for. `bytes` is the size nccl-tests prints: the buffer of a device for all-reduce,
 /// all-to-all and broadcast, the whole input for reduce-scatter, the whole output for all-gather.
@@ -52,8 +40,5 @@ Result<CollectivePlan> plan_collective(const CollectiveRequest& request, const P
 /// Bus bandwidth ÷ (bytes ÷ time), as nccl-tests defines it: 2 (n−1)/n for all-reduce, (n−1)/n for
 /// reduce-scatter, all-gather and all-to-all, 1 for broadcast.
 double bus_factor(Collective kind, int devices);
-
-std::string_view collective_name(Collective kind);
-std::string_view algorithm_name(CollectiveAlgorithm algorithm);
 
 }  // namespace pipecast

@@ -20,6 +20,28 @@ bool valid(const StageBytes& bytes) {
          valid(bytes.optimizer.value);
 }
 
+bool valid(const StageSync& sync) {
+  return valid(sync.gradients.value) && valid(sync.parameters.value) &&
+         valid(sync.expert_gradients.value) && valid(sync.expert_parameters.value) &&
+         valid(sync.optimizer.value) && sync.expert_gradients <= sync.gradients &&
+         sync.expert_parameters <= sync.parameters;
+}
+
+Diagnostics check_sync(const Workload& workload) {
+  if (workload.sync.empty()) return {};
+  const auto stages = static_cast<std::size_t>(workload.stages);
+  if (workload.sync.size() != stages)
+    return {input_error("what is exchanged with the replicas is given for " +
+                        std::to_string(workload.sync.size()) + " of " + std::to_string(stages) +
+                        " stages")};
+  for (std::size_t stage = 0; stage < stages; ++stage)
+    if (!valid(workload.sync[stage]))
+      return {input_error("stage " + std::to_string(stage) +
+                          ": what is exchanged with the replicas is negative, not finite, or less "
+                          "than the part of the experts")};
+  return {};
+}
+
 }  // namespace
 
 Workload uniform_workload(const Shape& shape, StageCost cost) {
@@ -41,7 +63,7 @@ Diagnostics check(const Workload& workload) {
   if (workload.bytes.size() != stages)
     return {input_error("bytes are given for " + std::to_string(workload.bytes.size()) + " of " +
                         std::to_string(stages) + " stages")};
-  Diagnostics faults;
+  Diagnostics faults = check_sync(workload);
   for (std::size_t i = 0; i < workload.costs.size(); ++i)
     if (!valid(workload.costs[i]))
       faults.push_back(

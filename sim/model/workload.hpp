@@ -30,6 +30,18 @@ struct StageBytes {
   bool operator==(const StageBytes&) const = default;
 };
 
+/// What a stage exchanges with its replicas once per step, and its update. Bytes are of a device,
+/// before ZeRO cuts anything.
+struct StageSync {
+  Bytes gradients;          ///< added up over the devices that hold the same parameters
+  Bytes parameters;         ///< gathered before their use when they are sharded
+  Bytes expert_gradients;   ///< the part of `gradients` that belongs to experts
+  Bytes expert_parameters;  ///< the part of `parameters` that belongs to experts
+  Seconds optimizer;        ///< update of the device's share
+
+  bool operator==(const StageSync&) const = default;
+};
+
 /// What every runtime adds: to an operation, between two operations of a rank, to a message's
 /// latency.
 struct Overheads {
@@ -63,6 +75,7 @@ struct Workload {
   int microbatches = 1;
   std::vector<StageCost> costs;   ///< [stage], or [stage · microbatches + microbatch]
   std::vector<StageBytes> bytes;  ///< [stage]
+  std::vector<StageSync> sync;  ///< [stage]; empty: no gradients are exchanged, no update is timed
   bool backward_is_split =
       true;  ///< false: only the whole backward is known, it stands in backward_input
   Overheads overheads;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "sim/read/scenario_parts.hpp"
+#include "sim/read/scenario_parallel.hpp"
 
 namespace pipecast {
 namespace {
@@ -32,12 +32,17 @@ std::string read_name(const YamlCursor& root, const std::string& file) {
   return name.value_or("");
 }
 
+std::optional<int> devices_needed(const KnownShape& shape, const ParallelLayout& layout) {
+  if (!shape.ranks || !check(layout).empty()) return std::nullopt;
+  return layout.devices();
+}
+
 /// Every block in turn; what cannot be read is in `faults`.
 Scenario read_blocks(const YamlCursor& root, const std::string& file, const ReadContext& context,
                      FaultList& faults) {
   Scenario scenario;
-  if (!root.expect_map({"name", "pipeline", "workload", "platform", "transfers", "overheads",
-                        "first_stage_input_gradient", "overlap"}))
+  if (!root.expect_map({"name", "pipeline", "workload", "platform", "transfers", "parallel",
+                        "overheads", "first_stage_input_gradient", "overlap"}))
     return scenario;
   scenario.name = read_name(root, file);
   scenario.transfers = read_transfers(root);
@@ -45,10 +50,12 @@ Scenario read_blocks(const YamlCursor& root, const std::string& file, const Read
   if (const auto block = root.require("pipeline", "schedule, ranks, microbatches"))
     pipeline = read_pipeline(*block, file, context, faults);
   const auto workload = root.require("workload", "costs: {forward: …, backward: …}");
-  if (workload) scenario.workload = read_workload(*workload, pipeline);
+  scenario.parallel = read_parallel(root, workload, pipeline.shape, faults);
+  if (workload) scenario.workload = sharded(read_workload(*workload, pipeline), scenario.parallel);
   read_runtime(root, workload, scenario.workload);
   if (const auto block = root.require("platform", "a preset, a kind with parameters, or a delay"))
-    scenario.platform = read_platform(*block, pipeline.shape.ranks, context, faults);
+    scenario.platform =
+        read_platform(*block, devices_needed(pipeline.shape, scenario.parallel), context, faults);
   scenario.schedule = std::move(pipeline.schedule);
   const KnownShape& known = pipeline.shape;
   if (known.stages() && known.microbatches)

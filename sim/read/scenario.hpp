@@ -12,6 +12,7 @@
 #include "sim/base/diagnostic.hpp"
 #include "sim/base/fields.hpp"
 #include "sim/graph/transfers.hpp"
+#include "sim/model/parallel_layout.hpp"
 #include "sim/model/program.hpp"
 #include "sim/model/workload.hpp"
 #include "sim/read/program_csv.hpp"
@@ -37,7 +38,7 @@ struct PlatformChoice {
   std::string preset;        ///< name of the preset file that was read, or empty
   FieldValues values;        ///< complete: preset and overrides over the kind's defaults
   Seconds delay;             ///< with an empty kind
-  std::vector<int> devices;  ///< device of each rank; empty: ranks in order
+  std::vector<int> devices;  ///< device of each rank of the layout, in its order; empty: in order
   SourceSpan where;
 
   bool operator==(const PlatformChoice&) const = default;
@@ -49,6 +50,7 @@ struct Scenario {
   ScheduleChoice schedule;
   Shape shape;
   Workload workload;
+  ParallelLayout parallel;  ///< with the pipeline and chunks of the shape
   PlatformChoice platform;
   TransferPolicy transfers = TransferPolicy::Overlapped;
   std::map<std::string, SourceSpan, std::less<>>

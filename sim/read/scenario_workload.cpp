@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/read/scenario_parts.hpp"
+#include "sim/read/scenario_parallel.hpp"
 
 namespace pipecast {
 namespace {
@@ -248,7 +248,8 @@ void check_release(const YamlCursor& activation, const Workload& workload) {
 Workload read_workload(const YamlCursor& block, const PipelineBlock& pipeline) {
   Workload workload;
   if (!block.expect_map({"costs", "activation", "message", "gradient_message", "parameters",
-                         "gradients", "optimizer", kRuntimeKeys[0], kRuntimeKeys[1],
+                         "gradients", "optimizer", "parallel", kSyncKeys[0], kSyncKeys[1],
+                         kSyncKeys[2], kSyncKeys[3], kRuntimeKeys[0], kRuntimeKeys[1],
                          kRuntimeKeys[2]}))
     return workload;
   const CostTables tables = read_costs(block, pipeline);
@@ -268,6 +269,7 @@ Workload read_workload(const YamlCursor& block, const PipelineBlock& pipeline) {
   read_byte_fields(block, kStageFields, pipeline.shape, workload);
   if (!block.has("gradient_message"))
     for (StageBytes& bytes : workload.bytes) bytes.message_backward = bytes.message_forward;
+  read_stage_sync(block, pipeline.shape, workload);
   return workload;
 }
 

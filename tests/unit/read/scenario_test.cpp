@@ -129,6 +129,70 @@ TEST(Scenario, RuntimeKeysAtTheTopOrInTheWorkload) {
             Strings{"3:52: overlap is given twice, also at the top of the scenario"});
 }
 
+TEST(Scenario, NothingIsParallelButThePipeline) {
+  const Scenario scenario = good(kHead + "workload: {costs: {forward: 1 ms, backward: 2 ms}}\n");
+  ParallelLayout layout;
+  layout.pipeline = scenario.shape.ranks;
+  layout.chunks = scenario.shape.chunks;
+  EXPECT_EQ(scenario.parallel, layout);
+  EXPECT_TRUE(scenario.workload.sync.empty());
+}
+
+TEST(Scenario, ParallelBlockInTheWorkloadOrAtTheTop) {
+  const std::string block =
+      "parallel: {tensor: 2, context: 1, data: 4, expert: 2, zero: 1, order: dp-tp-pp-ep, "
+      "replicas: all,\n"
+      "  gradient_reduction: {overlap: false, bucket: 25 MiB, algorithm: ring},\n"
+      "  parameter_gather: {overlap: false, algorithm: tree}}\n";
+  const Scenario top = good(kHead + "workload: {costs: {forward: 1 ms, backward: 2 ms}}\n" + block);
+  const ParallelLayout& layout = top.parallel;
+  EXPECT_EQ(layout.tensor, 2);
+  EXPECT_EQ(layout.data, 4);
+  EXPECT_EQ(layout.expert, 2);
+  EXPECT_EQ(layout.zero, 1);
+  EXPECT_EQ(order_text(layout.order), "dp-tp-pp-ep-cp");
+  EXPECT_EQ(layout.replicas, Replicas::All);
+  EXPECT_EQ(layout.gradient_reduction,
+            (GradientReduction{false, {25.0 * 1024 * 1024}, false, CollectiveAlgorithm::Ring}));
+  EXPECT_EQ(layout.parameter_gather, (ParameterGather{false, CollectiveAlgorithm::Tree}));
+  EXPECT_EQ(layout.devices(), 2 * 4 * top.shape.ranks);
+  EXPECT_EQ(faults(read(kHead + "workload: {costs: {forward: 1 ms, backward: 2 ms}, "
+                                "parallel: {data: 2}}\nparallel: {data: 2}\n")),
+            Strings{"3:52: parallel is given twice, also at the top of the scenario"});
+}
+
+TEST(Scenario, GradientsAreReducedAfterEachBackwardOnceTheyAreSharded) {
+  const auto reduction = [](const std::string& parallel) {
+    return good(kHead +
+                "workload: {costs: {forward: 1 ms, backward: 2 ms}}\nparallel: " + parallel + "\n")
+        .parallel.gradient_reduction.every_microbatch;
+  };
+  EXPECT_FALSE(reduction("{data: 2, zero: 1}"));
+  EXPECT_TRUE(reduction("{data: 2, zero: 2}"));
+  EXPECT_FALSE(reduction("{data: 2, zero: 3, gradient_reduction: {every: step}}"));
+  EXPECT_TRUE(reduction("{data: 2, gradient_reduction: {every: microbatch}}"));
+}
+
+TEST(Scenario, WhatAStageExchangesAndWhatADeviceKeeps) {
+  const Scenario scenario = good(kHead +
+                                 "workload:\n"
+                                 "  costs: {forward: 1 ms, backward: 2 ms}\n"
+                                 "  parameters: 8 GB\n"
+                                 "  gradients: 16 GB\n"
+                                 "  gradient: [8 GB, 4 GB]\n"
+                                 "  optimizer: 24 GB\n"
+                                 "  optimizer_step: 5 ms\n"
+                                 "parallel: {data: 4, zero: 2}\n");
+  EXPECT_EQ(scenario.workload.sync[1], (StageSync{{4e9}, {8e9}, {}, {}, {0.005}}));
+  EXPECT_EQ(scenario.workload.bytes[1].parameters, Bytes{8e9});
+  EXPECT_EQ(scenario.workload.bytes[1].gradients, Bytes{4e9});
+  EXPECT_EQ(scenario.workload.bytes[1].optimizer, Bytes{6e9});
+  const Scenario plain = good(kHead +
+                              "workload: {costs: {forward: 1 ms, backward: 2 ms}, gradients: "
+                              "16 GB}\n");
+  EXPECT_EQ(plain.workload.sync[0].gradients, Bytes{16e9});
+}
+
 TEST(Scenario, ParametersOfTheScheduleOverItsDefaults) {
   const std::string tail =
       "workload: {costs: {forward: 1 ms, backward_input: 1 ms, backward_weight: 1 ms}}\n"
