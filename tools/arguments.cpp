@@ -42,6 +42,14 @@ CLI::Option* flag_option(CLI::App& app, const std::string& name, const std::stri
   return app.add_flag(name, help);
 }
 
+std::vector<std::string> listed(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');)
+    if (!part.empty()) parts.push_back(part);
+  return parts;
+}
+
 std::optional<KeyValue> key_value(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) return std::nullopt;

@@ -28,6 +28,9 @@ CLI::Option* integer_option(CLI::App& app, const std::string& names, const std::
 /// A switch without a value.
 CLI::Option* flag_option(CLI::App& app, const std::string& name, const std::string& help);
 
+/// The parts of `a,b,c` that are not empty.
+std::vector<std::string> listed(const std::string& text);
+
 struct KeyValue {
   std::string key;
   std::string value;

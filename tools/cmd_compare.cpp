@@ -1,5 +1,4 @@
 #include <iostream>
-#include <sstream>
 
 #include "sim/study/compare.hpp"
 #include "sim/study/compare_report.hpp"
@@ -23,14 +22,6 @@ void declare_compare(CLI::App& app) {
   value_option(app, "--engine", "NAME", "simgrid (default) or longest-path")
       ->check(CLI::IsMember({"simgrid", "longest-path"}));
   declare_scenario_options(app);
-}
-
-std::vector<std::string> listed(const std::string& text) {
-  std::vector<std::string> names;
-  std::istringstream stream(text);
-  for (std::string name; std::getline(stream, name, ',');)
-    if (!name.empty()) names.push_back(name);
-  return names;
 }
 
 tl::expected<CompareOptions, std::string> compare_options(const CLI::App& app) {

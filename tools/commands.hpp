@@ -47,6 +47,7 @@ Command compare_command();
 Command schedule_command();
 Command model_command();
 Command platform_command();
+Command formulas_command();
 
 /// Every command, in the order of the help text.
 std::vector<Command> builtin_commands();

@@ -24,6 +24,13 @@ std::vector<Command> builtin_commands() {
   commands.push_back(platform_command());
   commands.push_back(model_command());
   return commands;
+  return {
+      run_command(),
+      check_command(),
+      compare_command(),
+      schedule_command(),
+      formulas_command(),
+  };
 }
 
 namespace {

@@ -80,7 +80,7 @@ TEST(Help, EveryExampleRuns) {
   const Workshop workshop;
   workshop.sh("pipecast schedule export gpipe -p 4 -m 8 -o gpipe.csv");
   for (const char* command : {"", "run", "check", "schedule", "schedule list", "schedule show",
-                              "schedule export", "schedule check"}) {
+                              "schedule export", "schedule check", "formulas"}) {
     const std::string help = workshop.sh(std::string("pipecast ") + command + " --help").out;
     const std::size_t example = help.find("Example:\n  pipecast");
     ASSERT_NE(example, std::string::npos) << command << help;
