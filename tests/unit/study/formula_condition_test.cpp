@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "schedules/schedule.hpp"
 #include "sim/study/ratio.hpp"
 
 namespace pipecast {
@@ -62,6 +65,15 @@ TEST(WeakestCondition, IsEmptyWhereAFormHoldsByChance) {
   const auto points =
       judged([](const FormulaPoint& x) { return (x.m * 7 + x.P * 5 + x.W * 3 + x.c) % 11 == 3; });
   EXPECT_EQ(weakest_condition(points).text, "");
+}
+
+TEST(KnownFormulas, EveryScheduleHasSome) {
+  const std::vector<FormulaInfo> formulas = known_formulas();
+  for (const ScheduleInfo& schedule : builtin_schedules())
+    EXPECT_TRUE(
+        std::any_of(formulas.begin(), formulas.end(),
+                    [&](const FormulaInfo& formula) { return formula.schedule == schedule.name; }))
+        << schedule.name << ": add its closed forms to sim/study/formula_catalogue*.cpp";
 }
 
 }  // namespace
