@@ -23,14 +23,8 @@ std::vector<Command> builtin_commands() {
   commands.push_back(schedule_command());
   commands.push_back(platform_command());
   commands.push_back(model_command());
+  commands.push_back(formulas_command());
   return commands;
-  return {
-      run_command(),
-      check_command(),
-      compare_command(),
-      schedule_command(),
-      formulas_command(),
-  };
 }
 
 namespace {
