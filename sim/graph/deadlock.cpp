@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/base/large_vector.hpp"
 #include "sim/graph/head_of_line.hpp"
 
 namespace pipecast {
@@ -93,7 +94,7 @@ void describe_queues(const TaskGraph& graph, const std::vector<char>& done, Diag
 std::vector<std::uint32_t> topological_order(const TaskGraph& graph) {
   std::vector<std::uint32_t> degrees = in_degrees(graph);
   std::vector<std::uint32_t> order;
-  order.reserve(degrees.size());
+  reserve_large(order, degrees.size());
   for (std::uint32_t task = 0; task < degrees.size(); ++task)
     if (degrees[task] == 0) order.push_back(task);
   for (std::size_t i = 0; i < order.size(); ++i)

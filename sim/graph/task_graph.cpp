@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "sim/base/large_vector.hpp"
 #include "sim/graph/deadlock.hpp"
 #include "sim/graph/transfers_order.hpp"
 
@@ -95,8 +96,8 @@ class GraphBuilder {
   void reserve() {
     std::size_t ops = 0;
     for (const auto& list : program_.ranks) ops += list.size();
-    graph_.tasks.reserve(2 * ops);
-    edges_.reserve(4 * ops);
+    reserve_large(graph_.tasks, 2 * ops);
+    reserve_large(edges_, 4 * ops);
   }
 
   std::uint32_t add_task(const Task& task) {
@@ -242,7 +243,9 @@ class GraphBuilder {
     std::vector<std::uint32_t> begin(graph_.tasks.size() + 1, 0);
     for (const Edge& edge : edges_) ++begin[edge.first + 1];
     for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-    std::vector<Edge> sorted(edges_.size());
+    std::vector<Edge> sorted;
+    reserve_large(sorted, edges_.size());
+    sorted.resize(edges_.size());
     for (const Edge& edge : edges_) sorted[begin[edge.first]++] = edge;
     return {boost::edges_are_sorted, sorted.begin(), sorted.end(),
             static_cast<std::uint32_t>(graph_.tasks.size()),
