@@ -46,6 +46,7 @@ void declare_run(CLI::App& app) {
   value_option(app, "scenario", "SCENARIO", "a scenario file")->required();
   for (const OutputOption& output : offered_outputs())
     value_option(app, output.option, output.value_name, output.help);
+  declare_trace_detail(app);
   value_option(app, "--engine", "NAME",
                "simgrid: messages share links (default); longest-path: they do not, microseconds "
                "per run")
@@ -73,7 +74,10 @@ Result<std::vector<Output>> open_outputs(const CLI::App& app,
     Result<OutputFile> file = OutputFile::open(*path);
     if (!file) return fail(std::move(file.error()));
     const bool packed = path->ends_with(".gz");
-    const std::string exporter = std::string(option.exporter) + (packed ? "-gz" : "");
+    const bool coarse =
+        option.exporter == std::string_view("trace") && text_of(app, "--trace-detail") == "coarse";
+    const std::string exporter =
+        std::string(option.exporter) + (coarse ? "-coarse" : "") + (packed ? "-gz" : "");
     const ExporterInfo* found = find_exporter(exporters, exporter);
     if (found == nullptr)
       return fail(input_error("'" + *path + "' asks for a compressed file, which " + option.option +
@@ -131,7 +135,9 @@ ExitCode act_run(const CLI::App& app, const Session& plain_session) {
   spdlog::info("running {} tasks", prepared->graph.tasks.size());
   const Result<FinishedRun> run = execute(std::move(*prepared), engine_of(app));
   if (!run) return report_faults(run.error());
-  const RunView view = run->view();
+  RunView view = run->view();
+  const std::string source = scenario_source(*text_of(app, "scenario"), *overrides);
+  view.scenario_text = source;
   const bool stdout_taken = std::any_of(outputs->begin(), outputs->end(), [](const Output& output) {
     return output.file.path() == "-";
   });

@@ -1,5 +1,7 @@
 #include "tools/scenario_arguments.hpp"
 
+#include "sim/read/text_file.hpp"
+
 namespace pipecast {
 
 void declare_scenario_options(CLI::App& app) {
@@ -13,6 +15,13 @@ void declare_scenario_options(CLI::App& app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void declare_trace_detail(CLI::App& app) {
+  value_option(app, "--trace-detail", "NAME",
+               "of the Chrome trace: full (default); coarse: under 50 MB for a million tasks, no "
+               "messages")
+      ->check(CLI::IsMember({"full", "coarse"}));
+}
+
 tl::expected<std::vector<Override>, std::string> overrides_of(const CLI::App& app) {
   std::vector<Override> overrides;
   for (const std::string& text : texts_of(app, "--set")) {
@@ -23,6 +32,14 @@ tl::expected<std::vector<Override>, std::string> overrides_of(const CLI::App& ap
     overrides.push_back({std::move(pair->key), std::move(pair->value)});
   }
   return overrides;
+}
+
+std::string scenario_source(const std::string& path, const std::vector<Override>& overrides) {
+  std::string text = read_text_file(path, kMaxYamlBytes).value_or("");
+  if (!overrides.empty()) text += "\n# changed on the command line\n";
+  for (const Override& change : overrides)
+    text += "# --set " + change.key_path + "=" + change.value + "\n";
+  return text;
 }
 
 Session with_presets(const CLI::App& app, Session session) {

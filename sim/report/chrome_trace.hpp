@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <span>
 
 #include "sim/report/run_view.hpp"
@@ -34,5 +35,24 @@ void write_chrome_trace(const RunView& run, std::ostream& out, const TraceOption
 /// run follow those of the one before and carry the name of its schedule.
 void write_chrome_trace(std::span<const RunView> runs, std::ostream& out,
                         const TraceOptions& options = {});
+
+/// The same run by run, so that only one need be in memory.
+class ChromeTrace {
+ public:
+  /// `most_runs` is how many will follow at most: it shares out the bounds of TraceDetail::Coarse,
+  /// and a trace of one run does not name its schedule in every process.
+  ChromeTrace(std::ostream& out, std::size_t most_runs, const TraceOptions& options = {});
+  ~ChromeTrace();
+  ChromeTrace(const ChromeTrace&) = delete;
+  ChromeTrace& operator=(const ChromeTrace&) = delete;
+
+  void add(const RunView& run);
+  /// Ends the file; nothing may be added after it. The destructor calls it.
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace pipecast

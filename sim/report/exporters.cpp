@@ -21,6 +21,10 @@ void write_coarse_trace(const RunView& run, std::ostream& out) {
   write_chrome_trace(run, out, {TraceDetail::Coarse, Compression::None});
 }
 
+void write_packed_coarse_trace(const RunView& run, std::ostream& out) {
+  write_chrome_trace(run, out, {TraceDetail::Coarse, Compression::Gzip});
+}
+
 void write_svg(const RunView& run, std::ostream& out) {
   const Shape& shape = run.program.shape;
   TimelineSvgOptions options;
@@ -44,6 +48,7 @@ std::vector<ExporterInfo> builtin_exporters() {
       {"trace-gz", ".trace.json.gz", "the same, packed", write_packed_trace},
       {"trace-coarse", ".coarse.trace.json", "Chrome trace of bounded size, for huge runs",
        write_coarse_trace},
+      {"trace-coarse-gz", ".coarse.trace.json.gz", "the same, packed", write_packed_coarse_trace},
       {"html", ".html", "one page to read offline: figures, timeline, idle time, memory",
        write_html_report},
       {"svg", ".svg", "pipeline diagram as papers print them", write_svg},

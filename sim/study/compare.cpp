@@ -68,6 +68,11 @@ void fill(CompareRow& row, const FinishedRun& run) {
       std::count_if(tasks.begin(), tasks.end(), [](const Task& task) { return is_transfer(task); });
 }
 
+bool wanted(const CompareOptions& options, const ScheduleInfo& schedule) {
+  return options.schedules.empty() || std::find(options.schedules.begin(), options.schedules.end(),
+                                                schedule.name) != options.schedules.end();
+}
+
 CompareRow compare_one(const Scenario& scenario, const ReadContext& context,
                        const ScheduleInfo& schedule, const CompareOptions& options) {
   const Scenario changed = fitted(scenario, schedule, options);
@@ -82,6 +87,8 @@ CompareRow compare_one(const Scenario& scenario, const ReadContext& context,
   if (run && options.activation_limit && row.largest_peak_activation > *options.activation_limit)
     row.refused = "peak activation " + format(row.largest_peak_activation) +
                   " is over the limit of " + format(*options.activation_limit);
+  if (options.on_run && row.refused.empty() && wanted(options, schedule))
+    options.on_run(run->view());
   return row;
 }
 
@@ -94,11 +101,6 @@ Diagnostics check_names(const CompareOptions& options, const ReadContext& contex
       faults.push_back(
           input_error("unknown schedule '" + name.substr(0, 40) + "'", suggest(name, known)));
   return faults;
-}
-
-bool wanted(const CompareOptions& options, const ScheduleInfo& schedule) {
-  return options.schedules.empty() || std::find(options.schedules.begin(), options.schedules.end(),
-                                                schedule.name) != options.schedules.end();
 }
 
 void relate_to_1f1b(std::vector<CompareRow>& rows, double reference_s) {

@@ -1,10 +1,12 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/base/diagnostic.hpp"
 #include "sim/read/scenario.hpp"
+#include "sim/report/run_view.hpp"
 #include "sim/study/simulate.hpp"
 
 namespace pipecast {
@@ -16,6 +18,9 @@ struct CompareOptions {
   /// Only rows whose peak activation fits on every rank; schedules that search under a memory limit
   /// get it.
   std::optional<Bytes> activation_limit;
+  /// Called with every run that becomes a row without a refusal, in registry order, before the next
+  /// one is made: a report takes what it shows, and the run itself is let go.
+  std::function<void(const RunView&)> on_run = {};
 };
 
 /// One schedule on the scenario's model and machine.
