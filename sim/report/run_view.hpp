@@ -42,7 +42,7 @@ struct RunView {
   const Summary& summary;
   std::span<const std::string> warnings;
   std::optional<StepBound> lower_bound = {};  ///< of schedules that search
-  std::string_view scenario_text = {};  ///< what the user wrote and changed; empty: not known
+  std::string_view scenario_text = {};        ///< what the user wrote and changed; empty: not known
 };
 
 }  // namespace pipecast

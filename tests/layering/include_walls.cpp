@@ -55,6 +55,7 @@ std::vector<std::pair<std::string_view, Names>> library_table() {
       {"fcntl.h", processes},
       {"poll.h", processes},
       {"signal.h", processes},
+      {"sys/mman.h", {"sim/base/large_vector.cpp"}},
       {"sys/", processes},
   };
 }
