@@ -6,12 +6,12 @@
 
 #include "sim/base/large_vector.hpp"
 #include "sim/graph/deadlock.hpp"
+#include "sim/graph/edge_list.hpp"
 #include "sim/graph/transfers_order.hpp"
 
 namespace pipecast {
 namespace {
 
-using Edge = std::pair<std::uint32_t, std::uint32_t>;
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 /// Which task computes a (stage, microbatch), forward and input gradient.
@@ -71,7 +71,7 @@ class GraphBuilder {
 
  private:
   void finish() {
-    graph_.dependencies = sorted_graph();
+    graph_.dependencies = dependency_graph(graph_.tasks.size(), edges_);
     graph_.order = topological_order(graph_);
   }
 
@@ -236,20 +236,6 @@ class GraphBuilder {
     else
       faults_.insert(faults_.end(), way.error().begin(), way.error().end());
     return id;
-  }
-
-  /// Counting sort by source: Boost's own constructor sorts by comparison.
-  DependencyGraph sorted_graph() {
-    std::vector<std::uint32_t> begin(graph_.tasks.size() + 1, 0);
-    for (const Edge& edge : edges_) ++begin[edge.first + 1];
-    for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-    std::vector<Edge> sorted;
-    reserve_large(sorted, edges_.size());
-    sorted.resize(edges_.size());
-    for (const Edge& edge : edges_) sorted[begin[edge.first]++] = edge;
-    return {boost::edges_are_sorted, sorted.begin(), sorted.end(),
-            static_cast<std::uint32_t>(graph_.tasks.size()),
-            static_cast<std::uint32_t>(sorted.size())};
   }
 
   const Program& program_;

@@ -143,11 +143,10 @@ class Fabric {
   /// whenever one begins or ends. So each route has a pipe of its own, as wide as its narrowest.
   void add_route(const Route& route, std::size_t index) {
     std::vector<s4u::LinkInRoute> links;
-    Way way{host(route.from), receiver(route, index), 0};
+    Way way{host(route.from), receiver(route, index), route.latency.value};
     double pipe = std::numeric_limits<double>::infinity();
     for (const LinkId id : route.links) {
       const Link& link = platform_.links[id.at()];
-      way.latency_s += link.latency.value;
       if (link.sharing == Sharing::FatPipe)
         pipe = std::min(pipe, link.bandwidth.value);
       else

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/graph/head_of_line.hpp"
+#include "sim/graph/replica_devices.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
 #include "sim/study/expected_transfer.hpp"
@@ -36,7 +37,8 @@ std::optional<StepBound> bound_of(const Scenario& scenario, const ReadContext& c
 
 Result<Platform> platform_of(const Scenario& scenario, const ReadContext& context) {
   const PlatformChoice& choice = scenario.platform;
-  if (choice.kind.empty()) return constant_delay_platform(scenario.shape.ranks, choice.delay);
+  if (choice.kind.empty())
+    return constant_delay_platform(scenario.parallel.devices(), choice.delay);
   const PlatformKind* kind = find_platform_kind(context.platform_kinds, choice.kind);
   if (kind == nullptr)
     return fail(
@@ -46,18 +48,21 @@ Result<Platform> platform_of(const Scenario& scenario, const ReadContext& contex
   return platform;
 }
 
-/// The device of each rank: as listed, or in order.
+/// The devices of the layout, in its order: as listed, or from the first.
 Result<std::vector<DeviceId>> devices_of(const Scenario& scenario, const Platform& platform) {
   std::vector<int> devices = scenario.platform.devices;
   if (devices.empty()) {
-    devices.resize(static_cast<std::size_t>(scenario.shape.ranks));
+    devices.resize(static_cast<std::size_t>(scenario.parallel.devices()));
     std::iota(devices.begin(), devices.end(), 0);
   }
   const std::string have = std::to_string(platform.devices.size());
   if (devices.size() > platform.devices.size())
-    return fail(infeasible("the pipeline has " + std::to_string(devices.size()) +
-                               " ranks, the platform " + have + " devices",
-                           "use a larger platform or fewer ranks", scenario.platform.where));
+    return fail(
+        infeasible((scenario.parallel.devices() == scenario.shape.ranks
+                        ? "the pipeline has " + std::to_string(devices.size()) + " ranks"
+                        : "the layout spans " + std::to_string(devices.size()) + " devices") +
+                       ", the platform " + have + " devices",
+                   "use a larger platform or fewer ranks", scenario.platform.where));
   std::vector<DeviceId> result;
   for (const int device : devices) {
     if (static_cast<std::size_t>(device) >= platform.devices.size())
@@ -73,7 +78,10 @@ Result<std::vector<DeviceId>> devices_of(const Scenario& scenario, const Platfor
 Seconds transfer_hint(const Scenario& scenario, const Result<Platform>& platform) {
   if (!platform) return {};
   const Result<std::vector<DeviceId>> devices = devices_of(scenario, *platform);
-  return devices ? expected_transfer(*platform, *devices, scenario.workload) : Seconds{};
+  if (!devices || devices->size() != static_cast<std::size_t>(scenario.parallel.devices()))
+    return {};
+  return expected_transfer(*platform, ReplicaDevices(scenario.parallel, *devices).reported(),
+                           scenario.workload);
 }
 
 std::string schedule_name(const ScheduleChoice& choice) {
@@ -121,8 +129,18 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
   Result<std::vector<DeviceId>> devices = devices_of(scenario, *platform);
   if (!devices) return fail(std::move(devices.error()));
   Workload workload = fitted(scenario.workload, *program);
-  Result<TaskGraph> graph =
-      build_task_graph(*program, workload, *platform, *devices, scenario.transfers);
+  std::optional<ReplicatedGraph> replicas;
+  Result<TaskGraph> graph;
+  if (scenario.parallel.devices() > scenario.shape.ranks || !workload.sync.empty()) {
+    Result<ReplicatedGraph> built = build_replicated_graph(
+        *program, workload, *platform, scenario.parallel, *devices, scenario.transfers);
+    if (!built) return fail(located(std::move(built.error()), scenario.schedule.where));
+    graph = std::move(built->shown);
+    *platform = built->platform;
+    replicas = std::move(*built);
+  } else {
+    graph = build_task_graph(*program, workload, *platform, *devices, scenario.transfers);
+  }
   if (!graph) return fail(located(std::move(graph.error()), scenario.schedule.where));
   return PreparedRun{scenario.name,
                      schedule_name(scenario.schedule),
@@ -132,18 +150,22 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
                      std::move(*graph),
                      {},
                      scenario.transfers,
-                     bound_of(scenario, context, hint)};
+                     bound_of(scenario, context, hint),
+                     std::move(replicas)};
 }
 
 Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
   FinishedRun run{std::move(prepared), engine, {}, {}};
+  const std::optional<ReplicatedGraph>& replicas = run.prepared.replicas;
+  const TaskGraph& whole = replicas ? replicas->graph : run.prepared.graph;
   if (engine == Engine::LongestPath) {
-    run.timeline = longest_path(run.prepared.graph);
+    run.timeline = longest_path(whole);
   } else {
-    Result<Timeline> timeline = simgrid_run(run.prepared.graph, run.prepared.platform);
+    Result<Timeline> timeline = simgrid_run(whole, run.prepared.platform);
     if (!timeline) return fail(std::move(timeline.error()));
     run.timeline = std::move(*timeline);
   }
+  if (replicas) run.timeline = shown_timeline(*replicas, run.timeline);
   const TaskGraph& graph = run.prepared.graph;
   run.summary = summarise(run.prepared.program, run.prepared.workload, run.prepared.platform, graph,
                           run.timeline);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/base/diagnostic.hpp"
+#include "sim/graph/replicated_graph.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/model/timeline.hpp"
 #include "sim/read/scenario.hpp"
@@ -32,6 +33,8 @@ struct PreparedRun {
   std::vector<std::string> warnings;
   TransferPolicy transfers = TransferPolicy::Overlapped;  ///< what the graph was built under
   std::optional<StepBound> lower_bound;                   ///< of schedules that search
+  std::optional<ReplicatedGraph> replicas;  ///< what is run, when the layout has several; `graph`
+                                            ///< is then what it shows
 };
 
 /// A prepared run and what came out of it.

@@ -1,0 +1,178 @@
+#include "sim/graph/gradient_exchange.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pipecast {
+namespace {
+
+constexpr std::uint32_t kNone = 0xffffffffU;
+
+/// Where a stage's work stands on one rank.
+struct StageWork {
+  std::uint32_t first_forward = kNone;
+  std::vector<std::uint32_t> weight_gradients;  ///< program order
+};
+
+class Exchanges {
+ public:
+  Exchanges(const TaskGraph& pipeline, const Program& program, const Workload& workload,
+            const ParallelLayout& layout)
+      : program_(program),
+        workload_(workload),
+        layout_(layout),
+        work_(static_cast<std::size_t>(program.placement.stages) * program.ranks.size()),
+        last_(program.ranks.size(), kNone) {
+    for (std::uint32_t task = 0; task < pipeline.tasks.size(); ++task)
+      if (is_work(pipeline.tasks[task])) visit(pipeline.tasks[task], task);
+  }
+
+  Result<std::vector<Exchange>> list() {
+    for (int stage = 0; stage < program_.placement.stages; ++stage) add_stage({stage});
+    if (!faults_.empty()) return fail(std::move(faults_));
+    std::stable_sort(early_.begin(), early_.end(), [](const Exchange& a, const Exchange& b) {
+      return a.before.front() < b.before.front();
+    });
+    std::stable_sort(reductions_.begin(), reductions_.end(),
+                     [](const Exchange& a, const Exchange& b) { return a.after < b.after; });
+    std::vector<Exchange> all = std::move(early_);
+    all.insert(all.end(), reductions_.begin(), reductions_.end());
+    all.insert(all.end(), late_.begin(), late_.end());
+    return all;
+  }
+
+ private:
+  StageWork& work(std::int32_t stage, std::int32_t rank) {
+    return work_[static_cast<std::size_t>(stage) * program_.ranks.size() +
+                 static_cast<std::size_t>(rank)];
+  }
+
+  void visit(const Task& task, std::uint32_t id) {
+    const std::vector<Op>& ops = program_.ranks[static_cast<std::size_t>(task.rank)];
+    for (std::size_t i = 0; i < task.cell_ops; ++i) {
+      const Op& op = ops[static_cast<std::size_t>(task.position) + i];
+      StageWork& here = work(op.stage.value, task.rank);
+      if (is_forward(op.kind) && here.first_forward == kNone) here.first_forward = id;
+      if (op.kind == OpKind::BackwardFull || op.kind == OpKind::BackwardWeight)
+        here.weight_gradients.push_back(id);
+    }
+    last_[static_cast<std::size_t>(task.rank)] = id;
+  }
+
+  std::vector<int> holders(Stage stage) const {
+    std::vector<int> ranks;
+    const auto stages = static_cast<std::size_t>(program_.placement.stages);
+    for (int way = 0; way < program_.placement.directions(); ++way)
+      ranks.push_back(
+          program_.placement.rank_of[static_cast<std::size_t>(way) * stages + stage.at()].value);
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    return ranks;
+  }
+
+  void add_stage(Stage stage) {
+    const StageSync& sync = workload_.sync[stage.at()];
+    add_reductions(stage, sync.gradients - sync.expert_gradients, false);
+    add_reductions(stage, sync.expert_gradients, true);
+    if (layout_.zero == 0) return;
+    add_gather(stage, sync.parameters - sync.expert_parameters, false);
+    add_gather(stage, sync.expert_parameters, true);
+  }
+
+  /// Buckets of a chunk follow each other; each is a collective of its own.
+  void add_reductions(Stage stage, Bytes bytes, bool experts) {
+    if (bytes.value <= 0) return;
+    const GradientReduction& how = layout_.gradient_reduction;
+    const double pieces = how.bucket.value > 0 ? std::ceil(bytes.value / how.bucket.value) : 1;
+    if (pieces > kMaxBuckets) {
+      faults_.push_back(infeasible("the gradient of stage " + std::to_string(stage.value) +
+                                       " makes " + std::to_string(static_cast<long long>(pieces)) +
+                                       " buckets; allowed are " + std::to_string(kMaxBuckets),
+                                   "use a larger gradient_reduction.bucket"));
+      return;
+    }
+    Exchange exchange;
+    exchange.collective = layout_.zero > 0 ? Collective::ReduceScatter : Collective::AllReduce;
+    exchange.algorithm = how.algorithm;
+    exchange.bytes = bytes / pieces;
+    exchange.stage = stage;
+    exchange.experts = experts;
+    exchange.ranks = holders(stage);
+    for (const std::vector<std::uint32_t>& after : moments(exchange.ranks, stage)) {
+      if (after.empty()) continue;  // nothing computes gradients
+      exchange.after = after;
+      for (int piece = 0; piece < static_cast<int>(pieces); ++piece)
+        reductions_.push_back(exchange);
+    }
+  }
+
+  /// The sets of tasks after which a gradient is added up.
+  std::vector<std::vector<std::uint32_t>> moments(const std::vector<int>& ranks, Stage stage) {
+    const GradientReduction& how = layout_.gradient_reduction;
+    std::vector<std::vector<std::uint32_t>> result(1);
+    for (const int rank : ranks) {
+      const std::vector<std::uint32_t>& gradients = work(stage.value, rank).weight_gradients;
+      if (gradients.empty()) continue;
+      if (how.every_microbatch) {
+        result.resize(std::max(result.size(), gradients.size()));
+        for (std::size_t i = 0; i < gradients.size(); ++i) result[i].push_back(gradients[i]);
+      } else {
+        result.front().push_back(how.overlap ? gradients.back()
+                                             : last_[static_cast<std::size_t>(rank)]);
+      }
+    }
+    return result;
+  }
+
+  void add_gather(Stage stage, Bytes bytes, bool experts) {
+    if (bytes.value <= 0) return;
+    Exchange exchange;
+    exchange.kind = OpKind::Unshard;
+    exchange.collective = Collective::AllGather;
+    exchange.algorithm = layout_.parameter_gather.algorithm;
+    exchange.bytes = bytes;
+    exchange.stage = stage;
+    exchange.experts = experts;
+    exchange.ranks = holders(stage);
+    for (const int rank : exchange.ranks)
+      if (const std::uint32_t first = work(stage.value, rank).first_forward; first != kNone)
+        exchange.before.push_back(first);
+    if (layout_.parameter_gather.overlap || layout_.zero == 3) {
+      early_.push_back(exchange);
+      return;
+    }
+    exchange.before.clear();
+    exchange.after_update = true;
+    late_.push_back(exchange);
+  }
+
+  const Program& program_;
+  const Workload& workload_;
+  const ParallelLayout& layout_;
+  std::vector<StageWork> work_;      ///< [stage · ranks + rank]
+  std::vector<std::uint32_t> last_;  ///< [rank] its last operation
+  std::vector<Exchange> early_;
+  std::vector<Exchange> reductions_;
+  std::vector<Exchange> late_;
+  Diagnostics faults_;
+};
+
+}  // namespace
+
+Result<std::vector<Exchange>> exchanges_of(const TaskGraph& pipeline, const Program& program,
+                                           const Workload& workload, const ParallelLayout& layout) {
+  if (workload.sync.empty()) return std::vector<Exchange>{};
+  return Exchanges(pipeline, program, workload, layout).list();
+}
+
+Seconds update_seconds(const Program& program, const Workload& workload, int rank) {
+  Seconds sum{};
+  if (workload.sync.empty()) return sum;
+  const auto stages = static_cast<std::size_t>(program.placement.stages);
+  for (std::size_t place = 0; place < program.placement.rank_of.size(); ++place)
+    if (program.placement.rank_of[place].value == rank)
+      sum = sum + workload.sync[place % stages].optimizer;
+  return sum;
+}
+
+}  // namespace pipecast
