@@ -1,0 +1,27 @@
+#pragma once
+#include <functional>
+
+#include "sim/graph/task_graph.hpp"
+#include "sim/model/imperfections.hpp"
+#include "sim/model/timeline.hpp"
+#include "sim/report/delays.hpp"
+
+namespace pipecast {
+
+/// The platform with its slow devices and degraded links. Errors: a device or a link that it does
+/// not have, with the nearest name.
+Result<Platform> imperfect(Platform platform, const Imperfections& imperfections);
+
+/// Infeasible when a task of the graph needs a link that is broken.
+Diagnostics broken_ways(const TaskGraph& graph, const Imperfections& imperfections,
+                        const Platform& platform);
+
+using Evaluate = std::function<Result<Timeline>(const TaskGraph&)>;
+
+/// Who causes the delay: of `timeline`, and with jitter of as many sampled steps. `ranks` is that of
+/// one pipeline; replicas of a rank are counted together. The factor of an operation depends on
+/// seed, step and operation alone. O(samples · run).
+Result<Delays> delays_of(const TaskGraph& graph, const Platform& platform, int ranks,
+                         const Timeline& timeline, const Jitter& jitter, const Evaluate& evaluate);
+
+}  // namespace pipecast
