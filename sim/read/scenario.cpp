@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sim/read/scenario_imperfections.hpp"
 #include "sim/read/scenario_parallel.hpp"
 
 namespace pipecast {
@@ -42,7 +43,7 @@ Scenario read_blocks(const YamlCursor& root, const std::string& file, const Read
                      FaultList& faults) {
   Scenario scenario;
   if (!root.expect_map({"name", "pipeline", "workload", "platform", "transfers", "parallel",
-                        "overheads", "first_stage_input_gradient", "overlap"}))
+                        "imperfections", "overheads", "first_stage_input_gradient", "overlap"}))
     return scenario;
   scenario.name = read_name(root, file);
   scenario.transfers = read_transfers(root);
@@ -56,6 +57,8 @@ Scenario read_blocks(const YamlCursor& root, const std::string& file, const Read
   if (const auto block = root.require("platform", "a preset, a kind with parameters, or a delay"))
     scenario.platform =
         read_platform(*block, devices_needed(pipeline.shape, scenario.parallel), context, faults);
+  if (const auto block = root.find("imperfections"))
+    scenario.imperfections = read_imperfections(*block);
   scenario.schedule = std::move(pipeline.schedule);
   const KnownShape& known = pipeline.shape;
   if (known.stages() && known.microbatches)

@@ -12,6 +12,7 @@
 #include "sim/base/diagnostic.hpp"
 #include "sim/base/fields.hpp"
 #include "sim/graph/transfers.hpp"
+#include "sim/model/imperfections.hpp"
 #include "sim/model/parallel_layout.hpp"
 #include "sim/model/program.hpp"
 #include "sim/model/workload.hpp"
@@ -52,6 +53,7 @@ struct Scenario {
   Workload workload;
   ParallelLayout parallel;  ///< with the pipeline and chunks of the shape
   PlatformChoice platform;
+  Imperfections imperfections;
   TransferPolicy transfers = TransferPolicy::Overlapped;
   std::map<std::string, SourceSpan, std::less<>>
       spans;  ///< key path → where it stands, for later complaints

@@ -33,15 +33,15 @@ std::vector<Entry> read_list(const YamlCursor& block, std::string_view key, cons
   const auto list = block.find(key);
   if (!list) return entries;
   if (!list->is_list() || list->size() > kMaxEntries) {
-    list->fault("a list of at most 100000 entries is needed", "such as [{" +
-                                                                  std::string(table[0].name) +
-                                                                  ": …, factor: 0.5}]");
+    list->fault("a list of at most 100000 entries is needed",
+                "such as [{" + std::string(table[0].name) + ": …, factor: 0.5}]");
     return entries;
   }
   const auto fields = describe<Entry>(table);
   for (std::size_t i = 0; i < list->size(); ++i) {
     const YamlCursor item = list->item(i);
-    const bool complete = item.is_map() && item.require(table[0].name, std::string(table[0].help)) &&
+    const bool complete = item.is_map() &&
+                          item.require(table[0].name, std::string(table[0].help)) &&
                           item.require("factor", std::string(table[1].help));
     if (!item.is_map()) item.expect_map({table[0].name, "factor"});
     if (complete) entries.push_back(pipecast::bind<Entry>(table, item.fields(fields)));

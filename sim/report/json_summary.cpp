@@ -73,6 +73,8 @@ void fill_rank(Members& members, const RankSummary& rank, const Platform& platfo
       .number("cooldown_idle_s", rank.cooldown_idle_s)
       .number("gap_s", rank.gap_s)
       .number("span_s", rank.span_s)
+      .number("exposed_collectives_s", rank.exposed_collectives_s)
+      .number("optimizer_s", rank.optimizer_s)
       .number("peak_activation_bytes", rank.peak_activation.value)
       .integer("peak_in_flight", rank.peak_in_flight)
       .integer("peak_in_flight_free_at_input", rank.peak_in_flight_free_at_input)
@@ -105,6 +107,19 @@ void write_schedule(TextSink& sink, const RunView& run) {
   sink.text(" }");
 }
 
+void write_delays(TextSink& sink, const Delays& delays) {
+  sink.text("{");
+  Members members(sink, " ");
+  members.integer("samples", delays.samples);
+  if (delays.samples > 0)
+    members.number("least_s", delays.least_s)
+        .number("median_s", delays.median_s)
+        .number("p95_s", delays.p95_s)
+        .number("most_s", delays.most_s);
+  write_list(members.key("blame_s"), delays.blame_s, [&](double blame_s) { sink.number(blame_s); });
+  sink.text(" }");
+}
+
 }  // namespace
 
 void write_json_summary(const RunView& run, std::ostream& out) {
@@ -127,6 +142,8 @@ void write_json_summary(const RunView& run, std::ostream& out) {
         .text("lower_bound_of", run.lower_bound->of_makespan ? "makespan_s" : "max_rank_span_s")
         .number("lower_bound_gap", run.lower_bound->gap(summary));
   top.integer("tasks", summary.tasks).text("digest", fmt::format("{:016x}", summary.digest));
+  top.integer("replicas", run.replicas).integer("replicas_simulated", run.replicas_simulated);
+  if (run.delays != nullptr) write_delays(top.key("delays"), *run.delays);
   write_list(top.key("warnings"), run.warnings,
              [&](const std::string& line) { sink.quoted(line); });
   write_objects(top.key("ranks"), summary.ranks, [&](Members& members, const RankSummary& rank) {

@@ -9,6 +9,7 @@
 #include "sim/model/program.hpp"
 #include "sim/model/timeline.hpp"
 #include "sim/model/workload.hpp"
+#include "sim/report/delays.hpp"
 #include "sim/report/summary.hpp"
 
 namespace pipecast {
@@ -42,6 +43,9 @@ struct RunView {
   const Summary& summary;
   std::span<const std::string> warnings;
   std::optional<StepBound> lower_bound = {};  ///< of schedules that search
+  const Delays* delays = nullptr;             ///< of imperfect machines; null: none
+  int replicas = 1;                           ///< of the pipeline, in the layout
+  int replicas_simulated = 1;                 ///< 1 of several: one stands for all
   std::string_view scenario_text = {};        ///< what the user wrote and changed; empty: not known
 };
 

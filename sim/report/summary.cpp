@@ -62,6 +62,26 @@ void fill_idle(RankSummary& summary, std::span<const IdleStretch> stretches) {
                    summary.cooldown_idle_s;
 }
 
+/// Reductions, gathers and the update that follow a rank's last operation.
+void fill_exchanges(std::vector<RankSummary>& ranks, const TaskGraph& graph,
+                    const Timeline& timeline) {
+  std::vector<double> computed(ranks.size(), 0);
+  std::vector<double> exchanged(ranks.size(), 0);
+  for (std::size_t id = 0; id < graph.tasks.size(); ++id) {
+    const Task& task = graph.tasks[id];
+    const auto rank = static_cast<std::size_t>(task.rank);
+    const Interval& interval = timeline.intervals[id];
+    if (is_work(task)) computed[rank] = std::max(computed[rank], interval.end_s);
+    if (task.stream != Stream::Collective) continue;
+    exchanged[rank] = std::max(exchanged[rank], interval.end_s);
+    if (task.kind == OpKind::Optimizer)
+      ranks[rank].optimizer_s += interval.end_s - interval.start_s;
+  }
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    ranks[rank].exposed_collectives_s =
+        std::max(0.0, exchanged[rank] - computed[rank] - ranks[rank].optimizer_s);
+}
+
 void fill_memory(RankSummary& summary, const RankMemory& memory, const Device& device) {
   summary.peak_activation = memory.peak_activation;
   summary.peak_in_flight = memory.peak_in_flight;
@@ -204,6 +224,7 @@ Summary summarise(const Program& program, const Workload& workload, const Platfo
     fill_idle(row, idle_stretches(program, graph, timeline, index, row.rank));
     fill_memory(row, memory.ranks[rank], platform.devices[row.device.at()]);
   }
+  fill_exchanges(summary.ranks, graph, timeline);
   summary.stages = stage_summaries(program, workload, memory);
   summary.links = link_summaries(platform, graph, timeline, summary.makespan_s);
   fill_totals(summary, graph);

@@ -161,10 +161,54 @@ std::string link_table(const RunView& run) {
          table.text() + "\n";
 }
 
+/// What follows the pipeline: gradients between replicas, and the update.
+std::string exchange_text(const RunView& run) {
+  const auto slowest = std::max_element(run.summary.ranks.begin(), run.summary.ranks.end(),
+                                        [](const RankSummary& a, const RankSummary& b) {
+                                          return a.exposed_collectives_s + a.optimizer_s <
+                                                 b.exposed_collectives_s + b.optimizer_s;
+                                        });
+  std::string text;
+  if (run.replicas > 1)
+    text = fmt::format("{} replicas, {} simulated\n", run.replicas,
+                       run.replicas_simulated == 1 ? "one that stands for all" : "all of them");
+  if (slowest != run.summary.ranks.end() &&
+      slowest->exposed_collectives_s + slowest->optimizer_s > 0)
+    text += fmt::format(
+        "after the last operation, longest on rank {}: gradients and parameters {}, "
+        "update {}\n",
+        slowest->rank.value, seconds(slowest->exposed_collectives_s),
+        seconds(slowest->optimizer_s));
+  return text.empty() ? text : text + "\n";
+}
+
+/// The ranks that imperfect machines make the step wait for, worst first.
+std::string delay_text(const RunView& run) {
+  if (run.delays == nullptr) return "";
+  const Delays& delays = *run.delays;
+  std::string text;
+  if (delays.samples > 0)
+    text = fmt::format("{} steps with jitter: median {}, 95th percentile {}, from {} to {}\n",
+                       delays.samples, seconds(delays.median_s), seconds(delays.p95_s),
+                       seconds(delays.least_s), seconds(delays.most_s));
+  std::vector<std::size_t> ranks;
+  for (std::size_t rank = 0; rank < delays.blame_s.size(); ++rank)
+    if (delays.blame_s[rank] > 0) ranks.push_back(rank);
+  std::stable_sort(ranks.begin(), ranks.end(), [&](std::size_t a, std::size_t b) {
+    return delays.blame_s[a] > delays.blame_s[b];
+  });
+  constexpr std::size_t kShown = 4;
+  for (std::size_t i = 0; i < std::min(kShown, ranks.size()); ++i)
+    text += fmt::format("rank {} adds {} to the step by operations slower than ordinary\n",
+                        ranks[i], seconds(delays.blame_s[ranks[i]]));
+  return text.empty() ? text : text + "\n";
+}
+
 }  // namespace
 
 void write_text_summary(const RunView& run, std::ostream& out) {
-  out << heading(run) << totals(run) << time_table(run) << memory_table(run) << link_table(run);
+  out << heading(run) << totals(run) << exchange_text(run) << delay_text(run) << time_table(run)
+      << memory_table(run) << link_table(run);
   for (const std::string& warning : run.warnings) out << "warning: " << warning << "\n";
   out << fmt::format("{} tasks, digest {:016x}\n", run.summary.tasks, run.summary.digest);
 }

@@ -71,7 +71,8 @@ class TraceEvents {
 
   /// `3F7`
   void op_name(const Op& op) {
-    sink_.integer(op.stage.value).text(op_word(op.kind));
+    if (op.stage.value >= 0) sink_.integer(op.stage.value);
+    sink_.text(op_word(op.kind));
     if (op.microbatch.value >= 0) sink_.integer(op.microbatch.value);
   }
 

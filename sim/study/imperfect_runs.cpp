@@ -89,8 +89,7 @@ Diagnostics broken_ways(const TaskGraph& graph, const Imperfections& imperfectio
 }
 
 Result<Delays> delays_of(const TaskGraph& graph, const Platform& platform, int ranks,
-                         const Timeline& timeline, const Jitter& jitter,
-                         const Evaluate& evaluate) {
+                         const Timeline& timeline, const Jitter& jitter, const Evaluate& evaluate) {
   std::vector<double> ordinary(graph.tasks.size());
   for (std::size_t task = 0; task < ordinary.size(); ++task)
     ordinary[task] = graph.tasks[task].seconds / slowdown(graph, platform, graph.tasks[task]);

@@ -18,8 +18,8 @@ Diagnostics broken_ways(const TaskGraph& graph, const Imperfections& imperfectio
 
 using Evaluate = std::function<Result<Timeline>(const TaskGraph&)>;
 
-/// Who causes the delay: of `timeline`, and with jitter of as many sampled steps. `ranks` is that of
-/// one pipeline; replicas of a rank are counted together. The factor of an operation depends on
+/// Who causes the delay: of `timeline`, and with jitter of as many sampled steps. `ranks` is that
+/// of one pipeline; replicas of a rank are counted together. The factor of an operation depends on
 /// seed, step and operation alone. O(samples · run).
 Result<Delays> delays_of(const TaskGraph& graph, const Platform& platform, int ranks,
                          const Timeline& timeline, const Jitter& jitter, const Evaluate& evaluate);

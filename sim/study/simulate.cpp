@@ -8,6 +8,7 @@
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
 #include "sim/study/expected_transfer.hpp"
+#include "sim/study/imperfect_runs.hpp"
 
 namespace pipecast {
 namespace {
@@ -89,6 +90,31 @@ std::string schedule_name(const ScheduleChoice& choice) {
   return choice.csv_path.substr(choice.csv_path.find_last_of('/') + 1);
 }
 
+/// The graph of the run, of one pipeline or of all its replicas. Jitter makes replicas differ.
+Result<void> add_graph(const Scenario& scenario, const std::vector<DeviceId>& devices,
+                       PreparedRun& run) {
+  ParallelLayout layout = scenario.parallel;
+  if (!scenario.imperfections.jitter.none()) layout.replicas = Replicas::All;
+  if (layout.devices() > scenario.shape.ranks || !run.workload.sync.empty()) {
+    Result<ReplicatedGraph> built = build_replicated_graph(run.program, run.workload, run.platform,
+                                                           layout, devices, scenario.transfers);
+    if (!built) return fail(located(std::move(built.error()), scenario.schedule.where));
+    run.graph = std::move(built->shown);
+    run.platform = built->platform;
+    run.replicas = std::move(*built);
+  } else {
+    Result<TaskGraph> graph =
+        build_task_graph(run.program, run.workload, run.platform, devices, scenario.transfers);
+    if (!graph) return fail(located(std::move(graph.error()), scenario.schedule.where));
+    run.graph = std::move(*graph);
+  }
+  const TaskGraph& whole = run.replicas ? run.replicas->graph : run.graph;
+  if (Diagnostics broken = broken_ways(whole, scenario.imperfections, run.platform);
+      !broken.empty())
+    return fail(located(std::move(broken), scenario.where("imperfections")));
+  return {};
+}
+
 }  // namespace
 
 std::string_view engine_name(Engine engine) {
@@ -115,7 +141,10 @@ RunView FinishedRun::view() const {
           .timeline = timeline,
           .summary = summary,
           .warnings = prepared.warnings,
-          .lower_bound = prepared.lower_bound};
+          .lower_bound = prepared.lower_bound,
+          .delays = delays ? &*delays : nullptr,
+          .replicas = prepared.replicas ? prepared.replicas->replicas : 1,
+          .replicas_simulated = prepared.replicas ? prepared.replicas->simulated : 1};
 }
 
 Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context) {
@@ -123,47 +152,48 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
   const Seconds hint = transfer_hint(scenario, platform);
   Result<Program> program = program_of(scenario, context, hint);
   Diagnostics faults;
+  if (platform) platform = imperfect(std::move(*platform), scenario.imperfections);
   if (!platform) faults.insert(faults.end(), platform.error().begin(), platform.error().end());
   if (!program) faults.insert(faults.end(), program.error().begin(), program.error().end());
   if (!faults.empty()) return fail(std::move(faults));
   Result<std::vector<DeviceId>> devices = devices_of(scenario, *platform);
   if (!devices) return fail(std::move(devices.error()));
   Workload workload = fitted(scenario.workload, *program);
-  std::optional<ReplicatedGraph> replicas;
-  Result<TaskGraph> graph;
-  if (scenario.parallel.devices() > scenario.shape.ranks || !workload.sync.empty()) {
-    Result<ReplicatedGraph> built = build_replicated_graph(
-        *program, workload, *platform, scenario.parallel, *devices, scenario.transfers);
-    if (!built) return fail(located(std::move(built.error()), scenario.schedule.where));
-    graph = std::move(built->shown);
-    *platform = built->platform;
-    replicas = std::move(*built);
-  } else {
-    graph = build_task_graph(*program, workload, *platform, *devices, scenario.transfers);
-  }
-  if (!graph) return fail(located(std::move(graph.error()), scenario.schedule.where));
-  return PreparedRun{scenario.name,
-                     schedule_name(scenario.schedule),
-                     std::move(*program),
-                     std::move(workload),
-                     std::move(*platform),
-                     std::move(*graph),
-                     {},
-                     scenario.transfers,
-                     bound_of(scenario, context, hint),
-                     std::move(replicas)};
+  PreparedRun run{.scenario = scenario.name,
+                  .schedule = schedule_name(scenario.schedule),
+                  .program = std::move(*program),
+                  .workload = std::move(workload),
+                  .platform = std::move(*platform),
+                  .graph = {},
+                  .warnings = {},
+                  .imperfections = scenario.imperfections,
+                  .transfers = scenario.transfers,
+                  .lower_bound = bound_of(scenario, context, hint),
+                  .replicas = {}};
+  if (Result<void> built = add_graph(scenario, *devices, run); !built) return fail(built.error());
+  return run;
+}
+
+Result<Timeline> evaluate(const TaskGraph& graph, const Platform& platform, Engine engine) {
+  if (engine == Engine::LongestPath) return longest_path(graph);
+  return simgrid_run(graph, platform);
 }
 
 Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
-  FinishedRun run{std::move(prepared), engine, {}, {}};
+  FinishedRun run{std::move(prepared), engine, {}, {}, {}};
   const std::optional<ReplicatedGraph>& replicas = run.prepared.replicas;
   const TaskGraph& whole = replicas ? replicas->graph : run.prepared.graph;
-  if (engine == Engine::LongestPath) {
-    run.timeline = longest_path(whole);
-  } else {
-    Result<Timeline> timeline = simgrid_run(whole, run.prepared.platform);
-    if (!timeline) return fail(std::move(timeline.error()));
-    run.timeline = std::move(*timeline);
+  const auto evaluated = [&](const TaskGraph& some) {
+    return evaluate(some, run.prepared.platform, engine);
+  };
+  Result<Timeline> timeline = evaluated(whole);
+  if (!timeline) return fail(std::move(timeline.error()));
+  run.timeline = std::move(*timeline);
+  if (const Imperfections& wrong = run.prepared.imperfections; !wrong.none()) {
+    Result<Delays> delays = delays_of(whole, run.prepared.platform, run.prepared.graph.ranks,
+                                      run.timeline, wrong.jitter, evaluated);
+    if (!delays) return fail(std::move(delays.error()));
+    run.delays = std::move(*delays);
   }
   if (replicas) run.timeline = shown_timeline(*replicas, run.timeline);
   const TaskGraph& graph = run.prepared.graph;

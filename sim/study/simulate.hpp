@@ -9,6 +9,7 @@
 #include "sim/graph/task_graph.hpp"
 #include "sim/model/timeline.hpp"
 #include "sim/read/scenario.hpp"
+#include "sim/report/delays.hpp"
 #include "sim/report/run_view.hpp"
 #include "sim/report/summary.hpp"
 
@@ -31,6 +32,7 @@ struct PreparedRun {
   Platform platform;
   TaskGraph graph;
   std::vector<std::string> warnings;
+  Imperfections imperfections;
   TransferPolicy transfers = TransferPolicy::Overlapped;  ///< what the graph was built under
   std::optional<StepBound> lower_bound;                   ///< of schedules that search
   std::optional<ReplicatedGraph> replicas;  ///< what is run, when the layout has several; `graph`
@@ -43,6 +45,7 @@ struct FinishedRun {
   Engine engine = Engine::Simgrid;
   Timeline timeline;
   Summary summary;
+  std::optional<Delays> delays;  ///< of imperfect machines
 
   RunView view() const;
 };

@@ -1,0 +1,101 @@
+// A slow device, jitter and broken links: closed forms, reproducibility, and who is blamed.
+#include <gtest/gtest.h>
+
+#include "schedules/schedule.hpp"
+#include "sim/graph/task_graph.hpp"
+#include "sim/run/longest_path.hpp"
+#include "sim/study/imperfect_runs.hpp"
+
+namespace pipecast {
+namespace {
+
+struct Pipeline {
+  Platform platform;
+  TaskGraph graph;
+};
+
+Pipeline one_f_one_b(int ranks, int microbatches, const Imperfections& wrong) {
+  const auto schedules = builtin_schedules();
+  const ScheduleInfo& schedule = *find_schedule(schedules, "1f1b");
+  const Shape shape{ranks, 1, microbatches};
+  const Workload workload = uniform_workload(shape, {{1.0}, {1.0}, {1.0}});
+  const Program program =
+      make_program(schedule, {shape, parse_fields(schedule.fields, {}).value(), workload}).value();
+  std::vector<DeviceId> devices;
+  for (int rank = 0; rank < ranks; ++rank) devices.push_back({rank});
+  Platform platform = imperfect(constant_delay_platform(ranks, {0}), wrong).value();
+  TaskGraph graph = build_task_graph(program, workload, platform, devices).value();
+  return {std::move(platform), std::move(graph)};
+}
+
+Result<Timeline> exact(const TaskGraph& graph) { return longest_path(graph); }
+
+TEST(Imperfections, ASlowLastRankSetsThePace) {
+  for (const double factor : {1.1, 1.5, 2.0})
+    for (const int ranks : {2, 4, 8})
+      for (const int microbatches : {8, 32}) {
+        const Imperfections wrong{{{ranks - 1, factor}}, {}, {}};
+        const Pipeline slow = one_f_one_b(ranks, microbatches, wrong);
+        const Timeline timeline = longest_path(slow.graph);
+        // The slow rank never waits once it has begun: (P - 1)(F + B) + m f (F + B).
+        EXPECT_NEAR(makespan(timeline).value, 3.0 * (ranks - 1) + 3.0 * factor * microbatches,
+                    1e-9);
+        const Delays delays =
+            delays_of(slow.graph, slow.platform, ranks, timeline, {}, exact).value();
+        for (int rank = 0; rank < ranks; ++rank)
+          EXPECT_NEAR(delays.blame_s[static_cast<std::size_t>(rank)],
+                      rank == ranks - 1 ? 3.0 * (factor - 1) * microbatches : 0, 1e-9);
+      }
+}
+
+/// Rank k waits for P - 1 - k microbatches of its own accord: that much of its extra work is
+/// hidden.
+TEST(Imperfections, ASlowRankCostsItsExtraWorkButThatOfItsOwnWarmUp) {
+  for (int slow_rank = 0; slow_rank < 4; ++slow_rank) {
+    const Pipeline slow = one_f_one_b(4, 16, {{{slow_rank, 1.1}}, {}, {}});
+    const Pipeline even = one_f_one_b(4, 16, {});
+    const Timeline timeline = longest_path(slow.graph);
+    const double more = makespan(timeline).value - makespan(longest_path(even.graph)).value;
+    EXPECT_NEAR(more, 0.1 * 3 * (16 - (4 - 1 - slow_rank)), 1e-9) << slow_rank;
+    const Delays delays = delays_of(slow.graph, slow.platform, 4, timeline, {}, exact).value();
+    const auto worst = std::max_element(delays.blame_s.begin(), delays.blame_s.end());
+    EXPECT_EQ(worst - delays.blame_s.begin(), slow_rank);
+  }
+}
+
+TEST(Imperfections, JitterIsReproducibleOrderedAndNeverFree) {
+  const Pipeline even = one_f_one_b(4, 8, {});
+  const Timeline timeline = longest_path(even.graph);
+  Jitter jitter;
+  jitter.sigma = 0.1;
+  const Delays one = delays_of(even.graph, even.platform, 4, timeline, jitter, exact).value();
+  EXPECT_EQ(one, delays_of(even.graph, even.platform, 4, timeline, jitter, exact).value());
+  EXPECT_LE(one.least_s, one.median_s);
+  EXPECT_LE(one.median_s, one.p95_s);
+  EXPECT_LE(one.p95_s, one.most_s);
+  // A longest path of varying parts is longer than that of their medians.
+  EXPECT_GT(one.median_s, makespan(timeline).value);
+  jitter.seed = 2;
+  EXPECT_NE(one, delays_of(even.graph, even.platform, 4, timeline, jitter, exact).value());
+}
+
+TEST(Imperfections, AListOfOneFactorScalesTheStep) {
+  const Pipeline even = one_f_one_b(4, 8, {});
+  const Timeline timeline = longest_path(even.graph);
+  Jitter jitter;
+  jitter.factors = {1.25};
+  jitter.samples = 3;
+  const Delays delays = delays_of(even.graph, even.platform, 4, timeline, jitter, exact).value();
+  EXPECT_NEAR(delays.median_s, 1.25 * makespan(timeline).value, 1e-9);
+  EXPECT_EQ(delays.least_s, delays.most_s);
+}
+
+TEST(Imperfections, UnknownDevicesAndLinksAreFaults) {
+  const Platform platform = constant_delay_platform(2, {0.001});
+  const auto wrong = imperfect(platform, {{{7, 1.1}}, {{"nowhere", 0.5}}, {}});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().size(), 2U);
+}
+
+}  // namespace
+}  // namespace pipecast
