@@ -95,6 +95,11 @@ Result<Watts> known_power(const Accelerator& accelerator, Property property) {
   return known(accelerator, property).map([](double v) { return Watts{v}; });
 }
 
+Result<Bytes> memory_of(const Accelerator& accelerator) {
+  const Result<Bytes> reported = known_bytes(accelerator, Property::MemoryReported);
+  return reported ? reported : known_bytes(accelerator, Property::MemoryNominal);
+}
+
 Diagnostics check(const Accelerator& accelerator) {
   Diagnostics faults;
   const auto complain = [&](std::string_view what) {

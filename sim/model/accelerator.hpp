@@ -116,6 +116,9 @@ Result<Bytes> known_bytes(const Accelerator& accelerator, Property property);
 Result<BytesPerSecond> known_bandwidth(const Accelerator& accelerator, Property property);
 Result<Watts> known_power(const Accelerator& accelerator, Property property);
 
+/// Memory as the system reports it, else nominal, else an error.
+Result<Bytes> memory_of(const Accelerator& accelerator);
+
 /// Every property has a slot, known numbers are finite and greater than 0, names are given, and a
 /// price range is in order.
 Diagnostics check(const Accelerator& accelerator);

@@ -123,6 +123,18 @@ Result<Accelerator> find_accelerator(const std::string& id,
   return fail(input_error(fmt::format("accelerator '{}' has just disappeared", shown(id))));
 }
 
+Result<std::map<std::string, Accelerator, std::less<>>> accelerators_of(
+    const Platform& platform, std::span<const std::string> preset_folders) {
+  std::map<std::string, Accelerator, std::less<>> records;
+  for (const Device& device : platform.devices) {
+    if (device.accelerator.empty() || records.contains(device.accelerator)) continue;
+    Result<Accelerator> record = find_accelerator(device.accelerator, preset_folders);
+    if (!record) return fail(std::move(record.error()));
+    records.emplace(device.accelerator, std::move(*record));
+  }
+  return records;
+}
+
 std::vector<std::string> accelerator_ids(std::span<const std::string> preset_folders) {
   std::set<std::string> ids;
   for (const std::string& folder : preset_folders) {

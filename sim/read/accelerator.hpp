@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -6,6 +7,7 @@
 
 #include "sim/base/diagnostic.hpp"
 #include "sim/model/accelerator.hpp"
+#include "sim/model/platform.hpp"
 
 namespace pipecast {
 
@@ -25,6 +27,12 @@ Result<Accelerator> read_accelerator(std::string_view text, const std::string& f
 /// `accelerators/<id>.yaml` in the first preset folder that has it.
 Result<Accelerator> find_accelerator(const std::string& id,
                                      std::span<const std::string> preset_folders);
+
+/// Catalogue id → record, of every accelerator that a device of the platform names: peaks, memory
+/// and bandwidth of device d are those of `at(platform.devices[d].accelerator)`. Devices that name
+/// none are left out; a name that the catalogue lacks is an error. O(devices).
+Result<std::map<std::string, Accelerator, std::less<>>> accelerators_of(
+    const Platform& platform, std::span<const std::string> preset_folders);
 
 /// Ids of all accelerators in the preset folders, sorted, each once.
 std::vector<std::string> accelerator_ids(std::span<const std::string> preset_folders);

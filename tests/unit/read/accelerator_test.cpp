@@ -66,6 +66,24 @@ TEST(FindAccelerator, SuggestsANameOfTheCatalogue) {
       "error: unknown accelerator 'h100_sxm5_80bg'\n  hint: did you mean 'h100_sxm5_80gb'?\n");
 }
 
+TEST(FindAccelerator, GivesTheRecordOfEveryDevice) {
+  const std::vector<std::string> folders{std::string(PIPECAST_SOURCE_DIR) + "/platforms"};
+  Platform platform;
+  platform.devices = {{"a", "h100_sxm5_80gb", Bytes{}, 1.0},
+                      {"b", "", Bytes{}, 1.0},
+                      {"c", "ascend_910b1", Bytes{}, 1.0},
+                      {"d", "h100_sxm5_80gb", Bytes{}, 1.0}};
+  const auto records = accelerators_of(platform, folders);
+  ASSERT_TRUE(records) << render(records.error());
+  ASSERT_EQ(records->size(), 2u);
+  EXPECT_EQ(known_rate(records->at("h100_sxm5_80gb"), Property::PeakBf16)->value, 989.4e12);
+  EXPECT_EQ(memory_of(records->at("h100_sxm5_80gb"))->value, 85520809984);  // as reported
+  EXPECT_EQ(memory_of(records->at("ascend_910b1"))->value, 65536.0 * 1048576);
+  platform.devices[1].accelerator = "h101";
+  EXPECT_NE(render(accelerators_of(platform, folders).error()).find("unknown accelerator 'h101'"),
+            std::string::npos);
+}
+
 TEST(FindAccelerator, EveryFileOfTheCatalogueReads) {
   const std::vector<std::string> folders{std::string(PIPECAST_SOURCE_DIR) + "/platforms"};
   const std::vector<std::string> ids = accelerator_ids(folders);
