@@ -140,6 +140,7 @@ class ZoneReader {
     Device device;
     device.name = name;
     for (const XmlNode& child : node.children) {
+      if (child.name == "disk") continue;
       if (child.name != "prop") {
         unknown(child);
         continue;
@@ -338,7 +339,7 @@ class ZoneReader {
                       find_end(node, zone_number, "dst", "gw_dst", edge.to, edge.entry_point);
     const auto [there, back] = links_of(node);
     const std::string* symmetrical = node.find("symmetrical");
-    if (!both) return;
+    if (!both || edge.from == edge.to) return;  // the way of a host to itself is not needed
     edge.links = there;
     add_edge(zone_number, node, edge);
     if (symmetrical != nullptr && (*symmetrical == "NO" || *symmetrical == "no")) return;

@@ -98,6 +98,20 @@ TEST(PlatformXml, ClustersHaveALinkPerHostAndABackbone) {
   EXPECT_EQ(way(platform, 0, 3), "c_link_0_UP, c_backbone, c_link_7_DOWN");
 }
 
+/// As in SimGrid's small_platform.xml: a host's way to itself, and its disks.
+TEST(PlatformXml, WhatDoesNotMatterIsPassedOver) {
+  const Platform platform = read(R"(<zone id="z" routing="Full">
+<host id="a" speed="1f"><disk id="d" read_bw="1MBps" write_bw="1MBps"/></host><host id="b" speed="1f"/>
+<link id="loopback" bandwidth="1GBps" latency="1us" sharing_policy="FATPIPE"/>
+<link id="l" bandwidth="1GBps" latency="1us"/>
+<route src="a" dst="a"><link_ctn id="loopback"/></route>
+<route src="a" dst="b"><link_ctn id="l"/></route>
+</zone>
+)");
+  EXPECT_EQ(way(platform, 0, 1), "l");
+  EXPECT_EQ(way(platform, 1, 0), "l");
+}
+
 TEST(PlatformXml, OneWayRoutesStayOneWay) {
   const Platform platform = read(R"(<zone id="z" routing="Full">
 <host id="a" speed="1f"/><host id="b" speed="1f"/>
