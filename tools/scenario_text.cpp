@@ -136,6 +136,71 @@ void list_workload(Listing& listing, const Workload& workload) {
   bytes("parameters", &StageBytes::parameters);
   bytes("gradients", &StageBytes::gradients);
   bytes("optimizer", &StageBytes::optimizer);
+  if (workload.sync.empty()) return;
+  const auto sync = [&](std::string_view path, auto part, auto text_of) {
+    const std::function<std::string(const StageSync&)> text = [&](const StageSync& stage) {
+      return text_of(stage.*part);
+    };
+    listing.line(fmt::format("workload.{}", path), per_stage(workload.sync, 1, text));
+  };
+  sync("gradient", &StageSync::gradients, bytes_text);
+  sync("expert_gradient", &StageSync::expert_gradients, bytes_text);
+  sync("expert_parameters", &StageSync::expert_parameters, bytes_text);
+  sync("optimizer_step", &StageSync::optimizer, seconds_text);
+}
+
+/// Only where something but the pipeline is parallel.
+void list_parallel(Listing& listing, const ParallelLayout& layout) {
+  if (layout.devices() == layout.pipeline && layout.zero == 0) return;
+  const auto number = [&](std::string_view key, int value) {
+    listing.line(fmt::format("parallel.{}", key), std::to_string(value));
+  };
+  listing.block("parallel");
+  number("tensor", layout.tensor);
+  listing.line("parallel.sequence_parallel", layout.sequence_parallel ? "true" : "false");
+  number("context", layout.context);
+  number("data", layout.data);
+  number("expert", layout.expert);
+  number("expert_tensor", layout.expert_tensor);
+  number("zero", layout.zero);
+  listing.line("parallel.order", order_text(layout.order));
+  listing.line("parallel.replicas", layout.replicas == Replicas::All ? "all" : "symmetric");
+  const GradientReduction& reduction = layout.gradient_reduction;
+  listing.block("gradient_reduction", 1);
+  listing.line("parallel.gradient_reduction.overlap", reduction.overlap ? "true" : "false");
+  listing.line("parallel.gradient_reduction.bucket", bytes_text(reduction.bucket));
+  listing.line("parallel.gradient_reduction.every",
+               reduction.every_microbatch ? "microbatch" : "step");
+  listing.line("parallel.gradient_reduction.algorithm", algorithm_name(reduction.algorithm));
+  listing.block("parameter_gather", 1);
+  listing.line("parallel.parameter_gather.overlap",
+               layout.parameter_gather.overlap ? "true" : "false");
+  listing.line("parallel.parameter_gather.algorithm",
+               algorithm_name(layout.parameter_gather.algorithm));
+}
+
+void list_imperfections(Listing& listing, const Imperfections& wrong) {
+  if (wrong.none()) return;
+  listing.block("imperfections");
+  std::vector<std::string> items;
+  for (const SlowDevice& slow : wrong.slow_devices)
+    items.push_back(
+        fmt::format("{{device: {}, factor: {}}}", slow.device, format_number(slow.factor)));
+  listing.line("imperfections.slow_devices", fmt::format("[{}]", fmt::join(items, ", ")));
+  items.clear();
+  for (const DegradedLink& link : wrong.degraded_links)
+    items.push_back(
+        fmt::format("{{link: {}, factor: {}}}", quoted(link.link), format_number(link.factor)));
+  listing.line("imperfections.degraded_links", fmt::format("[{}]", fmt::join(items, ", ")));
+  const Jitter& jitter = wrong.jitter;
+  if (jitter.none()) return;
+  std::vector<std::string> factors;
+  for (const double factor : jitter.factors) factors.push_back(format_number(factor));
+  listing.line("imperfections.jitter",
+               fmt::format("{{{}, samples: {}, seed: {}}}",
+                           factors.empty() ? "sigma: " + format_number(jitter.sigma)
+                                           : fmt::format("factors: [{}]", fmt::join(factors, ", ")),
+                           jitter.samples, jitter.seed));
 }
 
 void list_platform(Listing& listing, const Scenario& scenario, const ReadContext& context) {
@@ -206,6 +271,8 @@ std::string scenario_text(const Scenario& scenario, const ReadContext& context) 
   list_pipeline(listing, scenario, context);
   list_workload(listing, scenario.workload);
   list_platform(listing, scenario, context);
+  list_parallel(listing, scenario.parallel);
+  list_imperfections(listing, scenario.imperfections);
   list_runtime(listing, scenario);
   return listing.take();
 }

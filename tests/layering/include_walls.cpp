@@ -55,7 +55,7 @@ std::vector<std::pair<std::string_view, Names>> library_table() {
       {"fcntl.h", processes},
       {"poll.h", processes},
       {"signal.h", processes},
-      {"sys/mman.h", {"sim/base/large_vector.cpp"}},
+      {"sys/mman.h", {"sim/base/large_vector.cpp", "sim/run/child_process.cpp"}},
       {"sys/", processes},
   };
 }

@@ -170,6 +170,7 @@ TEST(SimgridRun, RoutesOfOnePairKeepTheirOwnLinks) {
   const auto self = made.transfer(0, 1, 1e9);
   Route way = made.graph.routes[0];
   way.links = {LinkId{4}};
+  way.latency = {0.5};
   made.graph.routes.push_back(way);
   made.graph.tasks[side].route = 1;
   way.to = way.from;
