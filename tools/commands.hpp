@@ -46,6 +46,8 @@ Command check_command();
 Command compare_command();
 Command schedule_command();
 Command model_command();
+Command layout_command();
+Command serve_command();
 Command platform_command();
 Command formulas_command();
 

@@ -24,6 +24,8 @@ std::vector<Command> builtin_commands() {
   commands.push_back(platform_command());
   commands.push_back(model_command());
   commands.push_back(formulas_command());
+  commands.push_back(layout_command());
+  commands.push_back(serve_command());
   return commands;
 }
 

@@ -50,6 +50,18 @@ TEST(Replay, PlatformFilesOfOtherTools) {
   EXPECT_GE(replay("fuzz/corpus/astra_network", fuzzing::astra_network), 5U);
 }
 
+TEST(Replay, FrameworkRuns) {
+  EXPECT_GE(replay("fuzz/corpus/megatron_arguments", fuzzing::megatron_arguments), 5U);
+  EXPECT_GE(replay("fuzz/corpus/framework_config", fuzzing::framework_config), 5U);
+  replay("fuzz/corpus/framework_config", fuzzing::megatron_arguments);
+  replay("fuzz/corpus/megatron_arguments", fuzzing::framework_config);
+}
+
+TEST(Replay, ServingFiles) {
+  EXPECT_GE(replay("fuzz/corpus/serving", fuzzing::serving), 3U);
+  replay("bad/scenarios", fuzzing::serving);
+}
+
 TEST(Replay, Schedules) {
   EXPECT_GE(replay("fuzz/corpus/program_csv", fuzzing::program_csv), 5U);
   replay("bad/schedules", [](std::string_view text) {

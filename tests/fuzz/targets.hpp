@@ -9,12 +9,14 @@
 #include "sim/base/quantity.hpp"
 #include "sim/read/accelerator.hpp"
 #include "sim/read/astra_network.hpp"
+#include "sim/read/framework_run.hpp"
 #include "sim/read/hf_config.hpp"
 #include "sim/read/model_shape.hpp"
 #include "sim/read/platform_preset.hpp"
 #include "sim/read/platform_xml.hpp"
 #include "sim/read/program_csv.hpp"
 #include "sim/read/scenario.hpp"
+#include "sim/read/serving_scenario.hpp"
 
 /// What is done with one input, by libFuzzer and by the plain test that replays the corpus: read
 /// it, and hold what comes out to a few sentences that must be true of any input.
@@ -72,6 +74,35 @@ inline void hf_config(std::string_view input) {
   if (!shape) return require_sound(shape.error());
   require(check(shape->model).empty(), "a model that was read is sound");
   require(total_parameters(shape->model) > 0, "a model has parameters");
+}
+
+inline void require_sound_run(const Result<FrameworkRun>& run) {
+  if (!run) return require_sound(run.error());
+  require(microbatches(run->layout) == run->microbatches, "the batch arithmetic holds");
+  if (run->model) require(run->model->vocabulary > 0, "a model has a vocabulary");
+  if (const auto stages = stages_of(*run); !stages) require_sound(stages.error());
+  const auto arguments = write_megatron_arguments(*run);
+  if (!arguments) require_sound(arguments.error());
+}
+
+inline void megatron_arguments(std::string_view input) {
+  require_sound_run(read_megatron_arguments(input, "nowhere/run.sh"));
+}
+
+/// JSON and TOML by their first byte.
+inline void framework_config(std::string_view input) {
+  require_sound_run(read_deepspeed_config(input, "nowhere/ds.json"));
+  require_sound_run(read_torchtitan_config(input, "nowhere/run.toml"));
+}
+
+inline void serving(std::string_view input) {
+  const auto scenario = read_serving_scenario(input, "nowhere/serve.yaml", {});
+  if (!scenario) return require_sound(scenario.error());
+  require(check(scenario->model.model).empty(), "a model that was read is sound");
+  require(scenario->groups >= 1 && scenario->batch >= 1, "something is in flight");
+  for (const auto& request : scenario->requests)
+    require(request.arrival_s >= 0 && request.prompt_tokens > 0 && request.output_tokens > 0,
+            "a request is sound");
 }
 
 inline void model_preset(std::string_view input) {

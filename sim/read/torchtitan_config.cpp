@@ -1,0 +1,236 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "sim/read/framework_run.hpp"
+#include "sim/read/json_tree.hpp"
+#include "sim/read/toml_tree.hpp"
+
+namespace pipecast {
+namespace {
+
+struct ScheduleName {
+  std::string_view theirs;  ///< in small letters
+  std::string_view ours;
+  bool single;  ///< one stage per rank
+};
+
+constexpr std::array<ScheduleName, 7> kSchedules{{
+    {"1f1b", "1f1b", true},
+    {"gpipe", "gpipe", true},
+    {"interleaved1f1b", "interleaved-1f1b", false},
+    {"loopedbfs", "looped-bfs", false},
+    {"interleavedzerobubble", "interleaved-zb", false},
+    {"zbvzerobubble", "zbv", false},
+    {"dualpipev", "dualpipe-v", false},
+}};
+
+/// A section of the file; keys that are left out have torchtitan's default.
+class Section {
+ public:
+  Section(const YamlCursor& root, std::string_view name) : root_(root) {
+    if (root.has(name)) map_ = root.find(name);
+    if (map_ && !map_->is_map()) {
+      map_->fault(fmt::format("[{}] is a table", name));
+      map_.reset();
+    }
+  }
+
+  bool has(std::string_view key) const { return map_ && map_->has(key); }
+  std::optional<YamlCursor> find(std::string_view key) const {
+    return has(key) ? map_->find(key) : std::nullopt;
+  }
+  int integer(std::string_view key, int fallback, int minimum) const {
+    const auto given = find(key);
+    return given ? static_cast<int>(given->integer(minimum, 1 << 30).value_or(fallback)) : fallback;
+  }
+  std::string text(std::string_view key, std::string fallback) const {
+    const auto given = find(key);
+    return given ? given->text().value_or(std::move(fallback)) : fallback;
+  }
+  void fault(std::string_view key, std::string message, std::string hint = {}) const {
+    if (const auto given = find(key))
+      given->fault(std::move(message), std::move(hint));
+    else
+      root_.fault_at_key(std::move(message), std::move(hint));
+  }
+
+ private:
+  const YamlCursor& root_;
+  std::optional<YamlCursor> map_;
+};
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+const ScheduleName* schedule_of(const Section& parallel) {
+  const std::string word = parallel.text("pipeline_parallel_schedule", "1F1B");
+  for (const ScheduleName& row : kSchedules)
+    if (row.theirs == lower(word)) return &row;
+  if (parallel.has("pipeline_parallel_schedule_csv"))
+    parallel.fault("pipeline_parallel_schedule",
+                   "the schedule is in a CSV file: run it with schedule: {csv: …}");
+  else
+    parallel.fault("pipeline_parallel_schedule",
+                   fmt::format("the schedule '{}' is not understood", shown(word)),
+                   "one of: 1F1B, GPipe, Interleaved1F1B, LoopedBFS, InterleavedZeroBubble, "
+                   "ZBVZeroBubble, DualPipeV");
+  return nullptr;
+}
+
+/// Virtual stages = ⌈(layers + what embedding and head count for) ÷ layers per stage⌉.
+void read_chunks(const Section& parallel, const ScheduleName& schedule, FrameworkRun& run) {
+  ParallelLayout& layout = run.layout;
+  layout.chunks = schedule.single ? 1 : 2;
+  const int first = parallel.integer("pipeline_parallel_first_stage_less_layers", 1, 0);
+  const int last = parallel.integer("pipeline_parallel_last_stage_less_layers", 1, 0);
+  const bool counted = layout.pipeline > 1;
+  run.split.count_embedding = counted && first == 1;
+  run.split.count_head = counted && last == 1;
+  if (first > 1 || last > 1) run.notes.push_back("less_layers above 1 is modelled as 1");
+  if (parallel.has("module_fqns_per_model_part"))
+    run.notes.push_back("module_fqns_per_model_part is not read: layers are split evenly");
+  const int per_stage = parallel.integer("pipeline_parallel_layers_per_stage", 0, 1);
+  if (per_stage == 0 || layout.pipeline == 1) return;
+  if (!run.model) {
+    run.notes.push_back("the model is not known: two chunks per rank assumed");
+    return;
+  }
+  const int units = run.model->layers + first + last;
+  const int stages = (units + per_stage - 1) / per_stage;
+  if (stages % layout.pipeline != 0)
+    parallel.fault("pipeline_parallel_layers_per_stage",
+                   fmt::format("{} virtual stages do not divide by {} pipeline ranks", stages,
+                               layout.pipeline));
+  else if (schedule.single && stages != layout.pipeline)
+    parallel.fault("pipeline_parallel_layers_per_stage",
+                   fmt::format("{} virtual stages with a schedule of one stage per rank", stages));
+  else
+    layout.chunks = stages / layout.pipeline;
+}
+
+/// −1 fills what the other degrees leave of the devices.
+void read_data(const Section& parallel, const FrameworkHints& hints, FrameworkRun& run) {
+  ParallelLayout& layout = run.layout;
+  const int replicate = parallel.integer("data_parallel_replicate_degree", 1, 1);
+  int shard = parallel.integer("data_parallel_shard_degree", -1, -1);
+  if (shard == 0) parallel.fault("data_parallel_shard_degree", "a degree is −1 or at least 1");
+  if (shard < 0) {
+    ParallelLayout others = layout;
+    others.context = layout.context;
+    const Result<int> data =
+        hints.devices ? data_degree(others, *hints.devices) : Result<int>(replicate);
+    if (!data || *data % replicate != 0) {
+      parallel.fault("data_parallel_shard_degree",
+                     data ? fmt::format("{} replicas do not divide by {}", *data, replicate)
+                          : data.error().front().message,
+                     data ? "" : data.error().front().hint);
+      return;
+    }
+    if (!hints.devices)
+      run.notes.push_back("the number of devices is not given: data_parallel_shard_degree 1");
+    shard = *data / replicate;
+  }
+  if (std::int64_t{1} * shard * replicate > (1 << 24))
+    return parallel.fault("data_parallel_shard_degree", "more than 2^24 replicas");
+  layout.data = std::max(1, shard) * replicate;
+  if (shard > 1) layout.zero = layout.pipeline > 1 ? 2 : 3;
+  if (shard > 1 && replicate > 1)
+    run.notes.push_back("hybrid sharding is modelled as sharding over all replicas");
+}
+
+void read_batch(const Section& parallel, const Section& training, FrameworkRun& run) {
+  ParallelLayout& layout = run.layout;
+  const int local =
+      training.integer(training.has("local_batch_size") ? "local_batch_size" : "batch_size", 8, 1);
+  layout.sequence = training.integer("seq_len", 2048, 1);
+  int size = parallel.integer("pipeline_parallel_microbatch_size", 1, 1);
+  if (parallel.has("num_pp_microbatches")) {
+    const int count = parallel.integer("num_pp_microbatches", 1, 1);
+    if (local % count != 0)
+      return parallel.fault(
+          "num_pp_microbatches",
+          fmt::format("a local batch of {} does not divide into {} microbatches", local, count));
+    size = local / count;
+  }
+  if (layout.pipeline == 1) size = local;
+  if (local % size != 0)
+    return training.fault(
+        "local_batch_size",
+        fmt::format("a local batch of {} does not divide by microbatches of {}", local, size),
+        fmt::format("nearest: {} or {}", std::max(size, local / size * size),
+                    (local / size + 1) * size));
+  layout.microbatch_size = size;
+  const std::int64_t step = std::int64_t{1} * local * layout.data;
+  const int global = training.integer("global_batch_size", -1, -1);
+  if (step > (1 << 30)) return training.fault("local_batch_size", "a batch larger than 2^30");
+  layout.global_batch = global > 0 ? global : static_cast<int>(step);
+  if (layout.global_batch % step != 0)
+    return training.fault(
+        "global_batch_size",
+        fmt::format("the global batch of {} does not divide by local batch × replicas, {} × {}",
+                    global, local, layout.data),
+        fmt::format("nearest: {} or {}", std::max<std::int64_t>(step, global / step * step),
+                    (global / step + 1) * step));
+  run.microbatches = layout.global_batch / (size * layout.data);
+  if (layout.global_batch > step && layout.pipeline > 1)
+    run.notes.push_back(
+        "gradient accumulation: torchtitan empties the pipeline between its steps, here all "
+        "microbatches run as one");
+}
+
+void read_recompute(const YamlCursor& root, FrameworkRun& run) {
+  const Section block(root, "activation_checkpoint");
+  const std::string mode = block.text("mode", "selective");
+  if (mode == "full")
+    run.layout.recompute = Recompute::Full;
+  else if (mode == "selective")
+    run.layout.recompute = Recompute::Selective;
+  else if (mode != "none" && mode != "memory_budget")
+    block.fault("mode", fmt::format("the mode '{}' is not understood", shown(mode)),
+                "one of: none, selective, full");
+}
+
+}  // namespace
+
+Result<FrameworkRun> read_torchtitan_config(std::string_view text, const std::string& file,
+                                            const FrameworkHints& hints) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  const bool json = begin != std::string_view::npos && text[begin] == '{';
+  auto document = json ? parse_json(text, file) : parse_toml(text, file);
+  if (!document) return fail(document.error());
+  drop_nulls(document->root);
+  FaultList faults;
+  const YamlCursor root = YamlCursor::root(*document, faults);
+  FrameworkRun run;
+  run.framework = "torchtitan";
+  run.model = hints.model;
+  const Section parallel(root, "parallelism");
+  const Section training(root, "training");
+  ParallelLayout& layout = run.layout;
+  const auto degree = [&](const char* key) {
+    return std::min(parallel.integer(key, 1, 1), 1 << 16);
+  };
+  layout.pipeline = degree("pipeline_parallel_degree");
+  layout.tensor = degree("tensor_parallel_degree");
+  layout.context = degree("context_parallel_degree");
+  layout.expert = degree("expert_parallel_degree");
+  layout.sequence_parallel = layout.tensor > 1;
+  if (const ScheduleName* schedule = schedule_of(parallel)) {
+    run.schedule = layout.pipeline > 1 ? std::string(schedule->ours) : "1f1b";
+    read_chunks(parallel, layout.pipeline > 1 ? *schedule : kSchedules[0], run);
+  }
+  read_data(parallel, hints, run);
+  if (faults.empty()) read_batch(parallel, training, run);
+  read_recompute(root, run);
+  run.overlap_gradients = run.overlap_parameters = true;
+  if (!faults.empty()) return fail(faults.take(file));
+  return run;
+}
+
+}  // namespace pipecast

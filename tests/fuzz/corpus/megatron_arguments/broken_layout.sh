@@ -1,0 +1,1 @@
+--pipeline-model-parallel-size 3 --pipeline-model-parallel-layout "E(t|*9"

@@ -1,0 +1,1 @@
+--tensor-model-parallel-size 1073741824 --pipeline-model-parallel-size 1073741824 --world-size 7 --micro-batch-size 1073741824

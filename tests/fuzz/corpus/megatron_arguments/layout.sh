@@ -1,0 +1,1 @@
+--pipeline-model-parallel-size 8 --pipeline-model-parallel-layout "Ett|(ttt|)*14,ttL"

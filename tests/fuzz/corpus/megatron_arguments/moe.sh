@@ -1,0 +1,1 @@
+--num-layers 4 --hidden-size 8 --num-attention-heads 2 --vocab-size 10 --num-experts 4 --moe-router-topk 9 --moe-layer-freq ([0]*3+[1]*1) --moe-shared-expert-intermediate-size 7

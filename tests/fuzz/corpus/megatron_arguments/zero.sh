@@ -1,0 +1,1 @@
+--micro-batch-size 0 --pipeline-model-parallel-size 99999999999 --seq-length -1
