@@ -11,7 +11,7 @@ endif()
 install(DIRECTORY sim schedules platforms DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pipecast
         FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY platforms scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/pipecast
-        FILES_MATCHING PATTERN "*.yaml" PATTERN "*.csv")
+        FILES_MATCHING PATTERN "*.yaml" PATTERN "*.csv" PATTERN "*.xml")
 
 configure_package_config_file(cmake/pipecast-config.cmake.in ${PROJECT_BINARY_DIR}/pipecast-config.cmake
                               INSTALL_DESTINATION ${package_folder} PATH_VARS CMAKE_INSTALL_DATADIR)

@@ -40,8 +40,11 @@ std::string costs_text(const Workload& workload) {
 }
 
 std::string platform_text(const PlatformChoice& choice, const Platform& platform) {
-  if (choice.kind.empty()) return format(choice.delay) + " between any two ranks, never contended";
-  const std::string name = choice.preset.empty() ? choice.kind : choice.preset;
+  if (choice.kind.empty() && choice.file.empty())
+    return format(choice.delay) + " between any two ranks, never contended";
+  const std::string name = !choice.file.empty()    ? choice.file
+                           : choice.preset.empty() ? choice.kind
+                                                   : choice.preset;
   return fmt::format("{}, {} devices, {} links", name, platform.devices.size(),
                      platform.links.size());
 }

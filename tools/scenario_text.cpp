@@ -206,7 +206,9 @@ void list_imperfections(Listing& listing, const Imperfections& wrong) {
 void list_platform(Listing& listing, const Scenario& scenario, const ReadContext& context) {
   const PlatformChoice& choice = scenario.platform;
   listing.block("platform");
-  if (choice.kind.empty()) listing.line("platform.delay", seconds_text(choice.delay));
+  if (choice.kind.empty() && choice.file.empty())
+    listing.line("platform.delay", seconds_text(choice.delay));
+  if (!choice.file.empty()) listing.line("platform.file", choice.file);
   const std::string preset = "preset " + choice.preset;
   if (!choice.kind.empty()) listing.line("platform.kind", choice.kind, preset);
   if (const PlatformKind* kind = find_platform_kind(context.platform_kinds, choice.kind))

@@ -54,9 +54,10 @@ Scenario read_blocks(const YamlCursor& root, const std::string& file, const Read
   scenario.parallel = read_parallel(root, workload, pipeline.shape, faults);
   if (workload) scenario.workload = sharded(read_workload(*workload, pipeline), scenario.parallel);
   read_runtime(root, workload, scenario.workload);
-  if (const auto block = root.require("platform", "a preset, a kind with parameters, or a delay"))
-    scenario.platform =
-        read_platform(*block, devices_needed(pipeline.shape, scenario.parallel), context, faults);
+  if (const auto block =
+          root.require("platform", "a preset, a kind with parameters, a file, or a delay"))
+    scenario.platform = read_platform(
+        *block, file, devices_needed(pipeline.shape, scenario.parallel), context, faults);
   if (const auto block = root.find("imperfections"))
     scenario.imperfections = read_imperfections(*block);
   scenario.schedule = std::move(pipeline.schedule);

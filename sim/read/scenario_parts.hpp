@@ -46,7 +46,9 @@ void read_runtime(const YamlCursor& root, const std::optional<YamlCursor>& workl
 inline constexpr std::string_view kRuntimeKeys[] = {"overheads", "first_stage_input_gradient",
                                                     "overlap"};
 
-PlatformChoice read_platform(const YamlCursor& platform, std::optional<int> ranks,
-                             const ReadContext& context, FaultList& faults);
+/// `file` is the scenario's: paths of platform files are relative to it.
+PlatformChoice read_platform(const YamlCursor& platform, const std::string& file,
+                             std::optional<int> ranks, const ReadContext& context,
+                             FaultList& faults);
 
 }  // namespace pipecast

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 #include <map>
 
+#include "sim/read/accelerator.hpp"
+#include "sim/read/astra_network.hpp"
 #include "sim/read/platform_parameters.hpp"
+#include "sim/read/platform_xml.hpp"
 #include "sim/read/scenario_parts.hpp"
 
 namespace pipecast {
@@ -37,7 +41,7 @@ std::vector<int> read_devices(const YamlCursor& list, std::optional<int> ranks) 
   return devices;
 }
 
-void read_device_list(const YamlCursor& platform, const PlatformKind& kind,
+void read_device_list(const YamlCursor& platform, std::span<const FieldInfo> fields,
                       std::optional<int> ranks, PlatformChoice& choice) {
   const auto given = platform.find("devices");
   if (!given) return;
@@ -45,7 +49,7 @@ void read_device_list(const YamlCursor& platform, const PlatformKind& kind,
     choice.devices = read_devices(*given, ranks);
     return;
   }
-  for (const FieldInfo& field : kind.fields)
+  for (const FieldInfo& field : fields)
     if (field.name == "devices") return;
   given->fault(fmt::format("{} must be a list: the device of each rank", given->path()));
 }
@@ -71,7 +75,7 @@ void read_preset(const YamlCursor& platform, std::optional<int> ranks, const Rea
     choice.preset = preset->name;
     choice.values = std::move(preset->values);
     read_platform_parameters(platform, kind, {"preset", "devices"}, choice.values);
-    read_device_list(platform, kind, ranks, choice);
+    read_device_list(platform, kind.fields, ranks, choice);
     return;
   }
 }
@@ -84,28 +88,87 @@ void read_inline(const YamlCursor& platform, std::optional<int> ranks, const Rea
   choice.kind = std::string(kind->name);
   choice.values = default_values(*kind);
   read_platform_parameters(platform, *kind, {"kind", "devices"}, choice.values);
-  read_device_list(platform, *kind, ranks, choice);
+  read_device_list(platform, kind->fields, ranks, choice);
+}
+
+/// What the devices of a file are where the file does not say.
+struct FileDevices {
+  std::string accelerator;
+  Bytes memory;
+};
+const std::array<Field<FileDevices>, 2> kFileFields{{
+    {"accelerator", &FileDevices::accelerator, "of devices whose file names none", 0, 0, {}},
+    {"memory", &FileDevices::memory, "of devices whose file names none", 0, 1e15, {}},
+}};
+
+/// Memory that is not given is what the catalogue says of the accelerator.
+FileDevices read_file_devices(const YamlCursor& platform, std::string_view format,
+                              const ReadContext& context, FaultList& faults) {
+  const auto fields = describe<FileDevices>(kFileFields);
+  FileDevices given =
+      pipecast::bind<FileDevices>(kFileFields, platform.fields(fields, {format, "devices"}));
+  if (given.accelerator.empty()) return given;
+  auto accelerator = find_accelerator(given.accelerator, context.preset_folders);
+  if (!accelerator)
+    faults.add(located(std::move(accelerator.error()), platform.find("accelerator")->where()));
+  else if (!(given.memory.value > 0))
+    given.memory = memory_of(*accelerator).value_or(Bytes{});
+  return given;
+}
+
+/// `{xml: machine.xml}` or `{astra: network.yml}`.
+void read_file(const YamlCursor& platform, std::string_view format, const std::string& scenario,
+               std::optional<int> ranks, const ReadContext& context, FaultList& faults,
+               PlatformChoice& choice) {
+  const FileDevices otherwise = read_file_devices(platform, format, context, faults);
+  read_device_list(platform, {}, ranks, choice);
+  const auto given = platform.find(format);
+  const auto path = given ? given->text() : std::nullopt;
+  if (!path) return;
+  choice.file = (std::filesystem::path(scenario).parent_path() / *path).string();
+  const Result<std::string> text = read_text_file(choice.file, kMaxYamlBytes);
+  if (!text) {
+    faults.add(located(text.error(), given->where()));
+    return;
+  }
+  Result<Platform> read = format == "xml" ? read_platform_xml(*text, choice.file)
+                                          : read_astra_network(*text, choice.file);
+  if (!read) {
+    faults.add(std::move(read.error()));
+    return;
+  }
+  for (Device& device : read->devices) {
+    if (device.accelerator.empty()) device.accelerator = otherwise.accelerator;
+    if (!(device.memory.value > 0)) device.memory = otherwise.memory;
+  }
+  choice.file_platform = std::move(*read);
 }
 
 }  // namespace
 
-PlatformChoice read_platform(const YamlCursor& platform, std::optional<int> ranks,
-                             const ReadContext& context, FaultList& faults) {
+PlatformChoice read_platform(const YamlCursor& platform, const std::string& file,
+                             std::optional<int> ranks, const ReadContext& context,
+                             FaultList& faults) {
   PlatformChoice choice;
   choice.where = platform.key_where();
   if (!platform.is_map()) {
-    platform.expect_map({"preset", "kind", "delay", "devices"});
+    platform.expect_map({"preset", "kind", "xml", "astra", "delay", "devices"});
     return choice;
   }
-  const int ways = platform.has("preset") + platform.has("kind") + platform.has("delay");
+  int ways = 0;
+  for (const char* way : {"preset", "kind", "xml", "astra", "delay"}) ways += platform.has(way);
   if (ways != 1) {
-    platform.fault_at_key(ways == 0 ? "platform names no machine"
-                                    : "platform takes one of preset, kind and delay, not several",
-                          "preset: name, or kind: name with its parameters, or delay: 601 us");
+    platform.fault_at_key(
+        ways == 0 ? "platform names no machine"
+                  : "platform takes one of preset, kind, xml, astra and delay, not several",
+        "preset: name, or kind: name with its parameters, or xml: file, or "
+        "astra: file, or delay: 601 us");
     return choice;
   }
   if (platform.has("preset")) read_preset(platform, ranks, context, faults, choice);
   if (platform.has("kind")) read_inline(platform, ranks, context, choice);
+  for (const char* format : {"xml", "astra"})
+    if (platform.has(format)) read_file(platform, format, file, ranks, context, faults, choice);
   if (platform.has("delay")) read_delay(platform, choice);
   return choice;
 }

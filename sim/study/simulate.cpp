@@ -38,6 +38,7 @@ std::optional<StepBound> bound_of(const Scenario& scenario, const ReadContext& c
 
 Result<Platform> platform_of(const Scenario& scenario, const ReadContext& context) {
   const PlatformChoice& choice = scenario.platform;
+  if (choice.file_platform) return *choice.file_platform;
   if (choice.kind.empty())
     return constant_delay_platform(scenario.parallel.devices(), choice.delay);
   const PlatformKind* kind = find_platform_kind(context.platform_kinds, choice.kind);

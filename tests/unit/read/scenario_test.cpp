@@ -238,6 +238,38 @@ TEST(Scenario, PresetWithOverrides) {
             Strings{"1:1: platform lacks the key 'bandwidth'"});
 }
 
+/// Paths are relative to the scenario; what the file does not say of its devices can be added.
+TEST(Scenario, PlatformFilesOfOtherTools) {
+  const Registry registry;
+  const std::filesystem::path folder = registry.folders[0];
+  std::ofstream(folder / "pair.xml")
+      << "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1f\"/>"
+         "<host id=\"b\" speed=\"1f\"><prop id=\"memory\" value=\"7\"/></host>"
+         "<link id=\"l\" bandwidth=\"8Gbps\" latency=\"1us\"/>"
+         "<route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route></zone></platform>";
+  std::ofstream(folder / "net.yml")
+      << "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50]\nlatency: [500]\n";
+  const std::string head =
+      "workload: {costs: {forward: 1 ms, backward: 1 ms}}\n"
+      "pipeline: {schedule: plain, ranks: 2, microbatches: 3}\n";
+  const auto platform_of = [&](const std::string& block) {
+    const auto scenario = read_scenario(head + "platform: " + block,
+                                        (folder / "step.yaml").string(), registry.context());
+    EXPECT_TRUE(scenario) << render(scenario.error());
+    return scenario ? scenario->platform : PlatformChoice{};
+  };
+  const PlatformChoice xml = platform_of("{xml: pair.xml, devices: [1, 0], memory: 80 GB}\n");
+  EXPECT_EQ(xml.file, (folder / "pair.xml").string());
+  EXPECT_EQ(xml.devices, (std::vector<int>{1, 0}));
+  ASSERT_TRUE(xml.file_platform);
+  EXPECT_EQ(xml.file_platform->devices[0].memory.value, 80e9);
+  EXPECT_EQ(xml.file_platform->devices[1].memory.value, 7);
+  EXPECT_EQ(route(*xml.file_platform, {0}, {1})->bandwidth.value, 1e9);
+  const PlatformChoice astra = platform_of("{astra: net.yml}\n");
+  ASSERT_TRUE(astra.file_platform);
+  EXPECT_EQ(astra.file_platform->devices.size(), 4u);
+}
+
 TEST(Scenario, EveryTransferPolicyHasItsWord) {
   const std::string text = kHead + "workload: {costs: {forward: 1 ms, backward: 2 ms}}\n";
   EXPECT_EQ(good(text).transfers, TransferPolicy::Overlapped);
