@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <iostream>
 
 #include "sim/read/accelerator.hpp"
@@ -15,6 +14,7 @@
 #include "tools/console.hpp"
 #include "tools/output_file.hpp"
 #include "tools/platform_arguments.hpp"
+#include "tools/platform_text.hpp"
 #include "tools/scenario_arguments.hpp"
 
 namespace pipecast {
@@ -34,31 +34,6 @@ void declare_list(CLI::App& app) {
   flag_option(app, "--fields", "also the fields of every kind");
 }
 
-std::string number_text(const Accelerator& accelerator, Property property, double unit) {
-  const Result<double> value = known(accelerator, property);
-  return value ? format_number(std::round(*value / unit * 10) / 10) : "unknown";
-}
-
-ExitCode list_accelerators(const Session& session) {
-  std::cout << fmt::format("accelerators\n  {:<26} {:>13} {:>13} {:>12} {:>13} {:>9}\n", "name",
-                           "BF16 TFLOP/s", "FP8 TFLOP/s", "memory GiB", "memory GB/s", "scale-up");
-  for (const std::string& id : accelerator_ids(session.preset_folders)) {
-    const Result<Accelerator> read = find_accelerator(id, session.preset_folders);
-    if (!read) return report_faults(read.error());
-    const bool reported = known(*read, Property::MemoryReported).has_value();
-    std::cout << fmt::format(
-        "  {:<26} {:>13} {:>13} {:>12} {:>13} {:>9}\n", id,
-        number_text(*read, Property::PeakBf16, 1e12), number_text(*read, Property::PeakFp8, 1e12),
-        number_text(*read, reported ? Property::MemoryReported : Property::MemoryNominal,
-                    1073741824.0) +
-            (reported ? "" : "*"),
-        number_text(*read, Property::MemoryBandwidth, 1e9),
-        number_text(*read, Property::ScaleUpBandwidth, 1e9));
-  }
-  std::cout << "  * nominal: what the system reports is not known\n";
-  return ExitCode::Done;
-}
-
 ExitCode act_list(const CLI::App& app, const Session& plain_session) {
   const Session session = with_presets(app, plain_session);
   std::cout << "kinds of fabric\n";
@@ -75,17 +50,39 @@ ExitCode act_list(const CLI::App& app, const Session& plain_session) {
     if (!preset) return report_faults(preset.error());
     std::cout << fmt::format("  {:<18} {}\n", name, preset->description);
   }
-  return list_accelerators(session);
+  const Result<std::string> accelerators = accelerator_table(session.preset_folders);
+  if (!accelerators) return report_faults(accelerators.error());
+  std::cout << *accelerators;
+  return ExitCode::Done;
 }
 
 void declare_show(CLI::App& app) {
   declare_platform_options(app);
   value_option(app, "--svg", "F.svg", "also draw the topology into this file");
   value_option(app, "--xml", "F.xml", "also write it as a SimGrid platform file");
+  flag_option(app, "--sources",
+              "instead: every number of a preset, how sure it is, and its source");
 }
 
-ExitCode act_show(const CLI::App& app, const Session& session) {
-  const Result<Platform> platform = platform_of(app, session);
+ExitCode show_sources(const CLI::App& app, const Session& session) {
+  const Result<PlatformPreset> preset = find_platform_preset(
+      *text_of(app, "platform"), session.preset_folders, session.platform_kinds);
+  if (!preset) return report_faults(preset.error());
+  std::cout << sources_text(*preset);
+  return ExitCode::Done;
+}
+
+ExitCode act_show(const CLI::App& app, const Session& plain_session) {
+  const Session session = with_presets(app, plain_session);
+  const std::vector<std::string> ids = accelerator_ids(session.preset_folders);
+  if (std::binary_search(ids.begin(), ids.end(), *text_of(app, "platform"))) {
+    const auto accelerator = find_accelerator(*text_of(app, "platform"), session.preset_folders);
+    if (!accelerator) return report_faults(accelerator.error());
+    std::cout << accelerator_text(*accelerator);
+    return ExitCode::Done;
+  }
+  if (given(app, "--sources")) return show_sources(app, session);
+  const Result<Platform> platform = platform_of(app, plain_session);
   if (!platform) return report_faults(platform.error());
   if (const auto path = text_of(app, "--svg")) {
     const Result<void> written =
@@ -184,27 +181,28 @@ ExitCode act_ping(const CLI::App& app, const Session& session) {
 }  // namespace
 
 Command platform_command() {
-  return {.name = "platform",
-          .summary = "accelerators, fabrics and presets: list, draw and measure them",
-          .example = "pipecast platform ping dgx-h100-ib 0 8",
-          .subcommands = {
-              {.name = "list",
-               .summary = "every kind of fabric, preset and accelerator",
-               .example = "pipecast platform list --fields",
-               .declare = declare_list,
-               .act = act_list},
-              {.name = "show",
-               .summary = "devices, levels, links and a sketch of one platform",
-               .example = "pipecast platform show dgx-h100-ib --set nodes=4 --svg cluster.svg",
-               .declare = declare_show,
-               .act = act_show},
-              {.name = "ping",
-               .summary = "latency and bandwidth between two devices, or of a collective",
-               .example = "pipecast platform ping h100-nvlink-node --collective all-reduce "
-                          "--group 0-7 --bytes 1MiB-16GiB",
-               .declare = declare_ping,
-               .act = act_ping},
-          }};
+  return {
+      .name = "platform",
+      .summary = "accelerators, fabrics and presets: list, draw and measure them",
+      .example = "pipecast platform ping dgx-h100-ib 0 8",
+      .subcommands = {
+          {.name = "list",
+           .summary = "every kind of fabric, preset and accelerator",
+           .example = "pipecast platform list --fields",
+           .declare = declare_list,
+           .act = act_list},
+          {.name = "show",
+           .summary = "devices, levels and links of one platform, or the record of an accelerator",
+           .example = "pipecast platform show dgx-h100-ib --set nodes=4 --svg cluster.svg",
+           .declare = declare_show,
+           .act = act_show},
+          {.name = "ping",
+           .summary = "latency and bandwidth between two devices, or of a collective",
+           .example = "pipecast platform ping h100-nvlink-node --collective all-reduce "
+                      "--group 0-7 --bytes 1MiB-16GiB",
+           .declare = declare_ping,
+           .act = act_ping},
+      }};
 }
 
 }  // namespace pipecast

@@ -33,6 +33,34 @@ TEST(PlatformCommand, ShowsATopologyAndDrawsIt) {
   EXPECT_TRUE(contains(again.out, "c: 16 devices"));
 }
 
+TEST(PlatformCommand, SaysWhereNumbersAreFrom) {
+  const Workshop workshop;
+  const Outcome device = workshop.sh("pipecast platform show ascend_910b1");
+  EXPECT_EQ(device.code, 0) << device.err;
+  for (const char* part : {"Huawei Ascend 910B1", "414 TFLOP/s", "memory     from memory"})
+    EXPECT_TRUE(contains(device.out, part)) << part << "\n" << device.out;
+  const Outcome preset = workshop.sh("pipecast platform show dgx-h100-ib --sources");
+  EXPECT_EQ(preset.code, 0) << preset.err;
+  EXPECT_TRUE(contains(preset.out, "measured   arXiv 2505.09343 (DeepSeek), latency table"))
+      << preset.out;
+}
+
+/// A scenario on the machines of a file of another tool, from end to end.
+TEST(PlatformCommand, FilesOfOtherToolsCarryScenarios) {
+  const Workshop workshop;
+  workshop.write("net.yml",
+                 "topology: [Switch, Ring]\nnpus_count: [2, 2]\nbandwidth: [400, 50]\n"
+                 "latency: [500, 1500]\n");
+  workshop.write("step.yaml",
+                 "pipeline: {schedule: 1f1b, ranks: 4, microbatches: 8}\n"
+                 "workload: {costs: {forward: 10 ms, backward: 20 ms}, message: 32 MiB}\n"
+                 "platform: {astra: net.yml, accelerator: h100_sxm5_80gb}\n");
+  const Outcome run = workshop.sh("pipecast run step.yaml --json run.json");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(contains(workshop.read("run.json"), "85520809984")) << workshop.read("run.json");
+  EXPECT_TRUE(contains(workshop.sh("pipecast check step.yaml").out, "net.yml, 4 devices"));
+}
+
 TEST(PlatformCommand, PingsTwoDevicesAndAGroup) {
   const Workshop workshop;
   const Outcome pair = workshop.sh("pipecast platform ping dgx-h100-ib n0.d0 8 --bytes 1B-1GiB");
