@@ -50,6 +50,7 @@ Command layout_command();
 Command serve_command();
 Command platform_command();
 Command formulas_command();
+Command import_command();
 
 /// Every command, in the order of the help text.
 std::vector<Command> builtin_commands();

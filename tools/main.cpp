@@ -26,6 +26,7 @@ std::vector<Command> builtin_commands() {
   commands.push_back(formulas_command());
   commands.push_back(layout_command());
   commands.push_back(serve_command());
+  commands.push_back(import_command());
   return commands;
 }
 

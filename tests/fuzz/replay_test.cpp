@@ -69,6 +69,8 @@ TEST(Replay, Schedules) {
   });
 }
 
+TEST(Replay, Measured) { EXPECT_GE(replay("fuzz/corpus/measured", fuzzing::measured), 5U); }
+
 TEST(Replay, Fields) { EXPECT_GE(replay("fuzz/corpus/fields", fuzzing::fields), 5U); }
 
 }  // namespace

@@ -11,12 +11,14 @@
 #include "sim/read/astra_network.hpp"
 #include "sim/read/framework_run.hpp"
 #include "sim/read/hf_config.hpp"
+#include "sim/read/measured_file.hpp"
 #include "sim/read/model_shape.hpp"
 #include "sim/read/platform_preset.hpp"
 #include "sim/read/platform_xml.hpp"
 #include "sim/read/program_csv.hpp"
 #include "sim/read/scenario.hpp"
 #include "sim/read/serving_scenario.hpp"
+#include "sim/read/trace_operations.hpp"
 
 /// What is done with one input, by libFuzzer and by the plain test that replays the corpus: read
 /// it, and hold what comes out to a few sentences that must be true of any input.
@@ -199,6 +201,28 @@ inline void fields(std::string_view input) {
   };
   for (const ScheduleInfo& schedule : schedules) try_all(schedule.fields);
   for (const PlatformKind& kind : kinds) try_all(kind.fields);
+}
+
+/// A trace, a CSV of intervals and lists by rank at once.
+inline void measured(std::string_view input) {
+  const auto content = read_trace(ByteSource::of_text(input), "nowhere.json");
+  if (!content) require_sound(content.error());
+  if (content) {
+    const auto steps = rank_steps(*content, 0, "nowhere.json");
+    if (!steps) require_sound(steps.error());
+    if (steps) require(!steps->empty(), "a pipeline has a step");
+  }
+  for (auto run :
+       {read_interval_csv(input, "nowhere.csv"), read_interval_tree(input, "nowhere.json", 0)}) {
+    if (!run) {
+      require_sound(run.error());
+      continue;
+    }
+    if (tidy(*run).empty())
+      for (const MeasuredStep& step : run->steps)
+        if (const auto program = measured_program(step))
+          require(check(*program).empty(), "what was measured is a valid program");
+  }
 }
 
 }  // namespace pipecast::fuzzing

@@ -47,7 +47,7 @@ std::vector<std::pair<std::string_view, Names>> library_table() {
       {"yaml-cpp/", {"sim/read/yaml_cursor.cpp"}},
       {"nlohmann/", {"sim/read/json_tree.cpp", "sim/read/trace_import.cpp"}},
       {"expat.h", {"sim/read/xml_tree.cpp"}},
-      {"zlib.h", {"sim/report"}},
+      {"zlib.h", {"sim/report", "sim/read/byte_source.cpp"}},
       {"sqlite3.h", {"sim/study/store.cpp"}},
       {"CLI/", {"tools"}},
       {"spdlog/", {"tools"}},
