@@ -9,6 +9,7 @@
 #include "tools/console.hpp"
 #include "tools/output_file.hpp"
 #include "tools/schedule_arguments.hpp"
+#include "tools/schedule_gallery.hpp"
 #include "tools/schedule_show.hpp"
 
 namespace pipecast {
@@ -130,6 +131,7 @@ Command schedule_command() {
                .example = "pipecast schedule list",
                .act = act_list},
               schedule_show_command(),
+              schedule_gallery_command(),
               {.name = "export",
                .summary = "write a schedule as PyTorch's CSV",
                .example = "pipecast schedule export gpipe -p 4 -m 8 -o gpipe.csv",

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostLines = 10;
 
 std::string percent(double fraction) { return fmt::format("{:+.2f} %", 100 * fraction); }
-std::string time(double seconds) { return format(Seconds{seconds}); }
+std::string time(double seconds) { return format(Seconds{seconds < 1e-9 ? 0 : seconds}); }
 
 std::string slow_stage_text(const MeasuredProfile& profile) {
   if (!profile.slow_stage) return "no stage is over 3 % slower than the others";

@@ -13,13 +13,12 @@ namespace {
 
 Result<FinishedRun> predicted_run(const MeasuredProfile& profile, const Workload& workload,
                                   double delay_s, std::string name) {
-  PreparedRun prepared{.scenario = std::move(name),
-                       .schedule = profile.schedule.empty() ? "measured order" : profile.schedule,
-                       .program = profile.program,
-                       .workload = workload,
-                       .platform = constant_delay_platform(profile.shape.ranks, {delay_s}),
-                       .graph = {},
-                       .warnings = {}};
+  PreparedRun prepared{};
+  prepared.scenario = std::move(name);
+  prepared.schedule = profile.schedule.empty() ? "measured order" : profile.schedule;
+  prepared.program = profile.program;
+  prepared.workload = workload;
+  prepared.platform = constant_delay_platform(profile.shape.ranks, {delay_s});
   std::vector<DeviceId> devices;
   for (int rank = 0; rank < profile.shape.ranks; ++rank) devices.push_back({rank});
   Result<TaskGraph> graph =

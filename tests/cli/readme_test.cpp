@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <regex>
 #include <sstream>
 #include <vector>
@@ -76,11 +78,46 @@ void run_blocks_of(const std::string& file, std::size_t at_least) {
 
 TEST(Readme, EveryCommandRunsAndPrintsWhatIsShown) { run_blocks_of("README.md", 6); }
 
+TEST(Docs, EveryCommandOfEveryPageRuns) {
+  std::vector<std::string> pages;
+  for (const auto& entry : std::filesystem::directory_iterator(PIPECAST_SOURCE_DIR "/docs"))
+    if (entry.path().extension() == ".md") pages.push_back(entry.path().filename().string());
+  std::sort(pages.begin(), pages.end());
+  EXPECT_GE(pages.size(), 5u);
+  for (const std::string& page : pages) run_blocks_of("docs/" + page, 0);
+}
+
+TEST(Docs, TheProgramOfTheLibraryPageIsTheOneThatIsBuilt) {
+  std::string program;
+  for (const Block& block : fenced_blocks(repository_file("docs/library.md")))
+    if (block.language == "cpp" && block.text.find("int main()") != std::string::npos)
+      program = block.text;
+  EXPECT_EQ(program, repository_file("tests/install/consumer/main.cpp"));
+}
+
+TEST(Docs, TheGalleryIsWhatTheCommandWrites) {
+  const Outcome outcome = Workshop().sh("pipecast schedule gallery");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, repository_file("docs/gallery.md"))
+      << "pipecast schedule gallery -o docs/gallery.md writes it anew";
+}
+
+TEST(Docs, EveryPageIsListed) {
+  const std::string index = repository_file("docs/README.md");
+  for (const auto& entry : std::filesystem::directory_iterator(PIPECAST_SOURCE_DIR "/docs")) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".md") && name != "README.md") {
+      EXPECT_NE(index.find("(" + name + ")"), std::string::npos) << name;
+    }
+  }
+}
+
 TEST(Help, EveryExampleRuns) {
   const Workshop workshop;
   workshop.sh("pipecast schedule export gpipe -p 4 -m 8 -o gpipe.csv");
-  for (const char* command : {"", "run", "check", "schedule", "schedule list", "schedule show",
-                              "schedule export", "schedule check", "formulas"}) {
+  for (const char* command :
+       {"", "run", "check", "schedule", "schedule list", "schedule show", "schedule export",
+        "schedule check", "schedule gallery", "formulas", "import"}) {
     const std::string help = workshop.sh(std::string("pipecast ") + command + " --help").out;
     const std::size_t example = help.find("Example:\n  pipecast");
     ASSERT_NE(example, std::string::npos) << command << help;
