@@ -8,9 +8,11 @@
 
 #include "sim/graph/task_graph.hpp"
 #include "sim/report/summary.hpp"
+#include "sim/report/timeline_svg.hpp"
 #include "sim/report/timeline_text.hpp"
 #include "sim/run/longest_path.hpp"
 #include "tools/console.hpp"
+#include "tools/output_file.hpp"
 #include "tools/schedule_arguments.hpp"
 
 namespace pipecast {
@@ -20,6 +22,7 @@ void declare_show(CLI::App& app) {
   declare_schedule_options(app);
   integer_option(app, "--width", "COLUMNS", "columns to draw in (default: the terminal's)", 40,
                  1000);
+  value_option(app, "--svg", "F.svg", "write the diagram as papers print it, too; - for only that");
 }
 
 std::string heading(const ScheduleQuery& query) {
@@ -62,6 +65,25 @@ std::string bound_text(const ScheduleQuery& query, const Summary& summary) {
                      bound.at_least.value > 0 ? 100 * (found / bound.at_least.value - 1) : 0.0);
 }
 
+/// The diagram with what papers say below its title; costs are ticks, so equal costs give equal
+/// boxes.
+Result<void> write_svg(const std::string& path, const ScheduleQuery& query, const Program& program,
+                       const TaskGraph& graph, const Timeline& timeline, const Summary& summary) {
+  const Shape& shape = query.shape;
+  TimelineSvgOptions options;
+  options.title = fmt::format("{}, {} ranks, {} microbatches", query.schedule->name, shape.ranks,
+                              shape.microbatches);
+  options.subtitle = fmt::format(
+      "makespan {:.10g} ticks, bubble fraction {:.2f} %, bubble overhead {:.2f} %, in flight at "
+      "most {}",
+      summary.makespan_s, 100 * summary.bubble_fraction, 100 * summary.bubble_overhead,
+      in_flight_text(summary));
+  options.labels = TimeLabels::Ticks;
+  return write_output(path, [&](std::ostream& out) {
+    write_timeline_svg(program, query.workload, graph, timeline, options, out);
+  });
+}
+
 ExitCode act_show(const CLI::App& app, const Session& session) {
   const Result<ScheduleQuery> query = schedule_query(app, session);
   if (!query) return report_faults(query.error());
@@ -75,6 +97,12 @@ ExitCode act_show(const CLI::App& app, const Session& session) {
 
   const Timeline timeline = longest_path(*graph);
   const Summary summary = summarise(*program, query->workload, platform, *graph, timeline);
+  const auto svg = text_of(app, "--svg");
+  if (svg) {
+    const Result<void> written = write_svg(*svg, *query, *program, *graph, timeline, summary);
+    if (!written) return report_faults(written.error());
+    if (*svg == "-") return ExitCode::Done;
+  }
   const TimelineTextOptions options{
       .columns = integer_of(app, "--width").value_or(terminal_width()),
       .color = color_for(STDOUT_FILENO),

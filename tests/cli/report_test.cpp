@@ -57,6 +57,20 @@ TEST(Report, CoarseTraceIsSmallerThanAFullOne) {
   EXPECT_EQ(shop.sh(run + "t.json --trace-detail medium").code, 2);
 }
 
+TEST(Report, ScheduleShowDrawsEqualDurationsForPapers) {
+  const Workshop shop;
+  const Outcome outcome = shop.sh("pipecast schedule show 1f1b -p 4 -m 8 --svg d.svg");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("rank 3"), std::string::npos);
+  const std::string svg = shop.read("d.svg");
+  EXPECT_EQ(svg.find("<svg "), 0U);
+  EXPECT_NE(svg.find("1f1b, 4 ranks, 8 microbatches"), std::string::npos);
+  EXPECT_NE(svg.find("bubble fraction 27.27 %"), std::string::npos);
+  const Outcome only = shop.sh("pipecast schedule show 1f1b -p 4 -m 8 --svg -");
+  EXPECT_EQ(only.out, svg);
+  EXPECT_EQ(shop.sh("pipecast schedule show 1f1b -p 4 -m 8 --svg no/d.svg").code, 1);
+}
+
 TEST(Report, FilesThatCannotBeWrittenAreRefusedBeforeTheRuns) {
   const Workshop shop;
   for (const char* option : {"--report", "--trace"}) {

@@ -60,7 +60,7 @@ function lineOf(name, value, color) {
   return `<div>${color ? marker(color) : ''}${escapeHtml(name)} <b>${escapeHtml(value)}</b></div>`;
 }
 
-function common(colors) {
+function common(colors, chart) {
   return {
     animation: false,
     backgroundColor: 'transparent',
@@ -70,7 +70,7 @@ function common(colors) {
       confine: true, backgroundColor: colors.panel, borderColor: colors.rule, textStyle: { color: colors.ink, fontSize: 12 },
       extraCssText: 'max-height:320px;overflow:hidden',
     },
-    aria: { enabled: true, decal: { show: isPrinting() } },
+    aria: { enabled: true, label: { description: chart.title }, decal: { show: isPrinting() } },
   };
 }
 
@@ -113,8 +113,8 @@ function xyOptions(chart, colors) {
       formatIn(chart.y.unit, item.value[1]), item.color)).join('') + (sorted.length > 14 ? `<div>and ${sorted.length - 14} more</div>` : '');
   };
   return {
-    ...common(colors), legend: legendOf(chart, colors), series,
-    tooltip: { ...common(colors).tooltip, trigger: scatter ? 'item' : 'axis', formatter: describe },
+    ...common(colors, chart), legend: legendOf(chart, colors), series,
+    tooltip: { ...common(colors, chart).tooltip, trigger: scatter ? 'item' : 'axis', formatter: describe },
     xAxis: axisOf(chart.x, colors, scatter ? { scale: true, ...bytesTo(chart.x, highest('x')) } : { min: 'dataMin', max: 'dataMax' }),
     yAxis: axisOf(chart.y, colors, { scale: scatter, nameGap: 60, max: most > 0 ? (range) => Math.max(range.max, most * 1.02) : undefined, ...bytesTo(chart.y, highest('y')) }),
     dataZoom: scatter ? [] : [{ type: 'inside', filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true }],
@@ -130,8 +130,8 @@ function barOptions(chart, colors) {
   const rows = chart.categories.length;
   const shownRows = Math.floor((mostHeight - 90) / rowHeight);
   return {
-    ...common(colors), legend: legendOf(chart, colors),
-    tooltip: { ...common(colors).tooltip, trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: describe },
+    ...common(colors, chart), legend: legendOf(chart, colors),
+    tooltip: { ...common(colors, chart).tooltip, trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: describe },
     xAxis: axisOf(chart.x, colors, { max: most > 0 ? (range) => Math.max(range.max, most * 1.04) : undefined, ...bytesTo(chart.x, Math.max(most, ...chart.categories.map((_, row) => total(row)))) }),
     yAxis: { type: 'category', inverse: true, data: chart.categories, axisLabel: { color: colors.soft }, axisLine: { lineStyle: { color: colors.rule } } },
     dataZoom: rows > shownRows ? [{ type: 'slider', yAxisIndex: 0, startValue: 0, endValue: shownRows - 1, right: 2, width: 14, brushSelect: false, showDetail: false }] : [],
@@ -155,14 +155,15 @@ function waterfallOptions(chart, colors) {
     return { value: Math.abs(change), itemStyle: { color: total ? colors.busy : change >= 0 ? colors.steady : colors.forward } };
   });
   const share = (i) => `${(100 * changes[i] / changes[last]).toFixed(1)} %`;
+  const narrow = chart.width < 520;
   return {
-    ...common(colors), grid: { ...common(colors).grid, top: 12, right: 130 },
-    tooltip: { ...common(colors).tooltip, trigger: 'item', formatter: (item) => lineOf(chart.categories[item.dataIndex], `${formatIn(chart.y.unit, changes[item.dataIndex], 5)} (${share(item.dataIndex)})`) },
-    xAxis: axisOf(chart.y, colors),
-    yAxis: { type: 'category', inverse: true, data: chart.categories, axisLabel: { color: colors.soft, width: 150, overflow: 'break' }, axisLine: { lineStyle: { color: colors.rule } } },
+    ...common(colors, chart), grid: { ...common(colors, chart).grid, top: 12, right: narrow ? 76 : 130 },
+    tooltip: { ...common(colors, chart).tooltip, trigger: 'item', formatter: (item) => lineOf(chart.categories[item.dataIndex], `${formatIn(chart.y.unit, changes[item.dataIndex], 5)} (${share(item.dataIndex)})`) },
+    xAxis: axisOf(chart.y, colors, narrow ? { splitNumber: 2 } : {}),
+    yAxis: { type: 'category', inverse: true, data: chart.categories, axisLabel: { color: colors.soft, width: narrow ? 90 : 150, overflow: 'break' }, axisLine: { lineStyle: { color: colors.rule } } },
     series: [
       { type: 'bar', stack: 'all', data: hidden, itemStyle: { color: 'transparent' }, silent: true, tooltip: { show: false } },
-      { type: 'bar', stack: 'all', data: shown, barCategoryGap: '25%', label: { show: true, position: 'right', color: colors.ink, formatter: (item) => `${item.dataIndex === 0 || item.dataIndex === last ? '' : '+ '}${formatIn(chart.y.unit, changes[item.dataIndex], 4)} (${share(item.dataIndex)})` } },
+      { type: 'bar', stack: 'all', data: shown, barCategoryGap: '25%', label: { show: true, position: 'right', color: colors.ink, formatter: (item) => `${item.dataIndex === 0 || item.dataIndex === last ? '' : '+ '}${formatIn(chart.y.unit, changes[item.dataIndex], 4)}${narrow ? '' : ` (${share(item.dataIndex)})`}` } },
     ],
   };
 }
@@ -179,8 +180,8 @@ function heatmapOptions(chart, colors) {
     if (value > 0) data.push([column, row, value]);
   }));
   return {
-    ...common(colors), grid: { ...common(colors).grid, top: 12, bottom: 44 },
-    tooltip: { ...common(colors).tooltip, formatter: (item) => lineOf(chart.series[item.value[1]].name, formatIn(chart.y.unit, item.value[2])) +
+    ...common(colors, chart), grid: { ...common(colors, chart).grid, top: 12, bottom: 44 },
+    tooltip: { ...common(colors, chart).tooltip, formatter: (item) => lineOf(chart.series[item.value[1]].name, formatIn(chart.y.unit, item.value[2])) +
       `<div>${escapeHtml(formatIn(chart.x.unit, at(item.value[0]), 5))} to ${escapeHtml(formatIn(chart.x.unit, at(item.value[0] + 1), 5))}</div>` },
     xAxis: { type: 'category', data: Array.from({ length: columns }, (_, i) => formatIn(chart.x.unit, at(i), 3)), axisLabel: { color: colors.soft, interval: Math.ceil(columns / 8) - 1, hideOverlap: true }, axisTick: { show: false }, axisLine: { lineStyle: { color: colors.rule } } },
     yAxis: { type: 'category', inverse: true, data: chart.series.map((series) => series.name), axisLabel: { color: colors.soft, width: 140, overflow: 'truncate' }, axisTick: { show: false }, axisLine: { lineStyle: { color: colors.rule } } },
@@ -220,7 +221,7 @@ export function showChart(block) {
     holder.style.height = `${heightOf(chart)}px`;
     if (chart.series.length === 0) return;
     const instance = echarts.init(holder);
-    const draw = () => instance.setOption(optionsOf(chart, palette()), true);
+    const draw = () => instance.setOption(optionsOf({ ...chart, width: holder.clientWidth }, palette()), true);
     draw();
     onTheme(() => { draw(); instance.resize({ width: isPrinting() ? 680 : 'auto' }); });
     new ResizeObserver(() => instance.resize()).observe(holder);
