@@ -44,6 +44,7 @@ struct Command {
 Command run_command();
 Command check_command();
 Command compare_command();
+Command validate_command();
 Command schedule_command();
 Command model_command();
 Command layout_command();

@@ -20,6 +20,7 @@ std::vector<Command> builtin_commands() {
   commands.push_back(run_command());
   commands.push_back(check_command());
   commands.push_back(compare_command());
+  commands.push_back(validate_command());
   commands.push_back(schedule_command());
   commands.push_back(platform_command());
   commands.push_back(model_command());

@@ -41,6 +41,8 @@ struct SplitRule {
   bool count_head = false;       ///< the head and loss take the place of a layer
   int encoder_stages = 0;  ///< first pipeline ranks that hold only the encoder; 0: the encoder
                            ///< shares the first stage with the decoder's first layers
+
+  bool operator==(const SplitRule&) const = default;
 };
 
 /// Layers of every stage in model order. Even when they divide; else infeasible, naming layer

@@ -38,9 +38,11 @@ std::optional<int> devices_needed(const KnownShape& shape, const ParallelLayout&
   return layout.devices();
 }
 
+}  // namespace
+
 /// Every block in turn; what cannot be read is in `faults`.
-Scenario read_blocks(const YamlCursor& root, const std::string& file, const ReadContext& context,
-                     FaultList& faults) {
+Scenario read_scenario_block(const YamlCursor& root, const std::string& file,
+                             const ReadContext& context, FaultList& faults) {
   Scenario scenario;
   if (!root.expect_map({"name", "pipeline", "workload", "platform", "transfers", "parallel",
                         "imperfections", "overheads", "first_stage_input_gradient", "overlap"}))
@@ -50,14 +52,18 @@ Scenario read_blocks(const YamlCursor& root, const std::string& file, const Read
   PipelineBlock pipeline;
   if (const auto block = root.require("pipeline", "schedule, ranks, microbatches"))
     pipeline = read_pipeline(*block, file, context, faults);
-  const auto workload = root.require("workload", "costs: {forward: …, backward: …}");
+  const auto workload =
+      root.require("workload", "costs: {forward: …, backward: …}, or model: {preset: …}");
   scenario.parallel = read_parallel(root, workload, pipeline.shape, faults);
-  if (workload) scenario.workload = sharded(read_workload(*workload, pipeline), scenario.parallel);
-  read_runtime(root, workload, scenario.workload);
+  const bool from_model = workload && workload->is_map() && workload->has("model");
+  if (workload && !from_model)
+    scenario.workload = sharded(read_workload(*workload, pipeline), scenario.parallel);
   if (const auto block =
           root.require("platform", "a preset, a kind with parameters, a file, or a delay"))
     scenario.platform = read_platform(
         *block, file, devices_needed(pipeline.shape, scenario.parallel), context, faults);
+  if (from_model) read_model_workload(*workload, pipeline, file, context, scenario);
+  read_runtime(root, workload, scenario.workload);
   if (const auto block = root.find("imperfections"))
     scenario.imperfections = read_imperfections(*block);
   scenario.schedule = std::move(pipeline.schedule);
@@ -66,8 +72,6 @@ Scenario read_blocks(const YamlCursor& root, const std::string& file, const Read
     scenario.shape = {*known.ranks, *known.chunks, *known.microbatches};
   return scenario;
 }
-
-}  // namespace
 
 SourceSpan Scenario::where(std::string_view key_path) const {
   for (;;) {
@@ -85,7 +89,8 @@ Result<Scenario> read_scenario(std::string_view text, const std::string& file,
   FaultList faults;
   for (const Override& override : overrides)
     faults.add(override_yaml(*document, override.key_path, override.value));
-  Scenario scenario = read_blocks(YamlCursor::root(*document, faults), file, context, faults);
+  Scenario scenario =
+      read_scenario_block(YamlCursor::root(*document, faults), file, context, faults);
   if (faults.empty()) faults.add(check(scenario.workload));
   if (!faults.empty()) return fail(faults.take(file));
   for (auto& [key_path, span] : key_spans(*document)) scenario.spans[key_path] = std::move(span);

@@ -17,6 +17,7 @@
 #include "sim/model/program.hpp"
 #include "sim/model/workload.hpp"
 #include "sim/read/program_csv.hpp"
+#include "sim/read/scenario_model.hpp"
 
 namespace pipecast {
 
@@ -56,6 +57,7 @@ struct Scenario {
   ParallelLayout parallel;  ///< with the pipeline and chunks of the shape
   PlatformChoice platform;
   Imperfections imperfections;
+  std::optional<ModelRun> model;  ///< where the workload comes from, when it comes from a model
   TransferPolicy transfers = TransferPolicy::Overlapped;
   std::map<std::string, SourceSpan, std::less<>>
       spans;  ///< key path → where it stands, for later complaints

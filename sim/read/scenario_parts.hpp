@@ -39,12 +39,20 @@ PipelineBlock read_pipeline(const YamlCursor& pipeline, const std::string& file,
 /// `workload:`; the faults of lengths are left out where the shape is not known.
 Workload read_workload(const YamlCursor& workload, const PipelineBlock& pipeline);
 
+/// Only `costs:` of a workload, over the seconds that are there already.
+void read_measured_costs(const YamlCursor& workload, const PipelineBlock& pipeline,
+                         Workload& costs);
+
 /// `overheads`, `first_stage_input_gradient` and `overlap`: at the top of the scenario or in its
 /// workload, not in both.
 void read_runtime(const YamlCursor& root, const std::optional<YamlCursor>& workload,
                   Workload& costs);
 inline constexpr std::string_view kRuntimeKeys[] = {"overheads", "first_stage_input_gradient",
                                                     "overlap"};
+
+/// A whole scenario from a map; its spans are left to the caller.
+Scenario read_scenario_block(const YamlCursor& root, const std::string& file,
+                             const ReadContext& context, FaultList& faults);
 
 /// `file` is the scenario's: paths of platform files are relative to it.
 PlatformChoice read_platform(const YamlCursor& platform, const std::string& file,

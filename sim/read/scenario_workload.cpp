@@ -245,6 +245,12 @@ void check_release(const YamlCursor& activation, const Workload& workload) {
 
 }  // namespace
 
+void read_measured_costs(const YamlCursor& block, const PipelineBlock& pipeline, Workload& costs) {
+  const CostTables tables = read_costs(block, pipeline);
+  costs.costs.clear();
+  fill_costs(tables, costs);
+}
+
 Workload read_workload(const YamlCursor& block, const PipelineBlock& pipeline) {
   Workload workload;
   if (!block.expect_map({"costs", "activation", "message", "gradient_message", "parameters",

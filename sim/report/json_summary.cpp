@@ -120,6 +120,22 @@ void write_delays(TextSink& sink, const Delays& delays) {
   sink.text(" }");
 }
 
+void write_estimate(Members& top, TextSink& sink, const StepEstimate& step) {
+  top.key("throughput").text("{");
+  Members members(sink, " ");
+  members.number("step_s", step.step_s)
+      .number("tokens_per_s", step.tokens_per_s)
+      .number("tokens_per_s_per_device", step.tokens_per_s_per_device)
+      .number("model_flops_utilization", step.model_flops_utilization)
+      .number("hardware_flops_utilization", step.hardware_flops_utilization)
+      .number("tflops_per_device", step.tflops_per_device)
+      .integer("devices", step.devices);
+  sink.text(" }");
+  write_objects(top.key("waterfall"), step.waterfall, [](Members& line, const WaterfallPart& part) {
+    line.text("part", part.key).number("seconds", part.seconds).text("meaning", part.meaning);
+  });
+}
+
 }  // namespace
 
 void write_json_summary(const RunView& run, std::ostream& out) {
@@ -144,6 +160,7 @@ void write_json_summary(const RunView& run, std::ostream& out) {
   top.integer("tasks", summary.tasks).text("digest", fmt::format("{:016x}", summary.digest));
   top.integer("replicas", run.replicas).integer("replicas_simulated", run.replicas_simulated);
   if (run.delays != nullptr) write_delays(top.key("delays"), *run.delays);
+  if (run.estimate != nullptr) write_estimate(top, sink, *run.estimate);
   write_list(top.key("warnings"), run.warnings,
              [&](const std::string& line) { sink.quoted(line); });
   write_objects(top.key("ranks"), summary.ranks, [&](Members& members, const RankSummary& rank) {

@@ -10,6 +10,7 @@
 #include "sim/model/timeline.hpp"
 #include "sim/model/workload.hpp"
 #include "sim/report/delays.hpp"
+#include "sim/report/step_estimate.hpp"
 #include "sim/report/summary.hpp"
 
 namespace pipecast {
@@ -47,6 +48,7 @@ struct RunView {
   int replicas = 1;                           ///< of the pipeline, in the layout
   int replicas_simulated = 1;                 ///< 1 of several: one stands for all
   std::string_view scenario_text = {};        ///< what the user wrote and changed; empty: not known
+  const StepEstimate* estimate = nullptr;     ///< where the costs come from a model
 };
 
 }  // namespace pipecast

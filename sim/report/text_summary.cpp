@@ -87,6 +87,26 @@ std::string totals(const RunView& run) {
          "\n";
 }
 
+/// Throughput and what the step is made of; nothing where costs do not come from a model.
+std::string model_step(const RunView& run) {
+  if (run.estimate == nullptr) return "";
+  const StepEstimate& step = *run.estimate;
+  std::string text = fmt::format(
+      "training step on {} devices: {}\n{:.0f} tokens/s, {:.1f} per device; {:.1f} TFLOP/s per "
+      "device; MFU {}, HFU {}\n\nfrom the ideal to the predicted step\n",
+      step.devices, seconds(step.step_s), step.tokens_per_s, step.tokens_per_s_per_device,
+      step.tflops_per_device, percent(step.model_flops_utilization),
+      percent(step.hardware_flops_utilization));
+  for (const WaterfallPart& part : step.waterfall) {
+    if (part.seconds == 0) continue;
+    const std::string value =
+        part.seconds < 0 ? "-" + seconds(-part.seconds) : seconds(part.seconds);
+    text += fmt::format("{:<22}{:>12}   {:>8}   {}\n", part.key, value,
+                        percent(part.seconds / step.step_s), part.meaning);
+  }
+  return text + fmt::format("{:<22}{:>12}\n\n", "step", seconds(step.step_s));
+}
+
 std::string time_table(const RunView& run) {
   Table table({"rank", "device", "busy", "idle", "warm-up", "steady", "cool-down", "transfer"});
   const bool gaps = std::any_of(run.summary.ranks.begin(), run.summary.ranks.end(),
@@ -207,8 +227,8 @@ std::string delay_text(const RunView& run) {
 }  // namespace
 
 void write_text_summary(const RunView& run, std::ostream& out) {
-  out << heading(run) << totals(run) << exchange_text(run) << delay_text(run) << time_table(run)
-      << memory_table(run) << link_table(run);
+  out << heading(run) << totals(run) << model_step(run) << exchange_text(run) << delay_text(run)
+      << time_table(run) << memory_table(run) << link_table(run);
   for (const std::string& warning : run.warnings) out << "warning: " << warning << "\n";
   out << fmt::format("{} tasks, digest {:016x}\n", run.summary.tasks, run.summary.digest);
 }

@@ -7,6 +7,7 @@
 #include "sim/graph/replica_devices.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
+#include "sim/study/estimate_step.hpp"
 #include "sim/study/expected_transfer.hpp"
 #include "sim/study/imperfect_runs.hpp"
 
@@ -86,6 +87,18 @@ Seconds transfer_hint(const Scenario& scenario, const Result<Platform>& platform
                            scenario.workload);
 }
 
+std::vector<std::string> warnings_of(const Scenario& scenario) {
+  if (!scenario.model) return {};
+  std::vector<std::string> warnings = scenario.model->planned.warnings;
+  const auto& derived = scenario.model->derivation.warnings;
+  warnings.insert(warnings.end(), derived.begin(), derived.end());
+  if (scenario.model->planned.plan.layout.data * scenario.model->planned.plan.layout.context > 1)
+    warnings.push_back(
+        "gradients, optimizer step and gathered weights are added by formula at the end of the "
+        "step");
+  return warnings;
+}
+
 std::string schedule_name(const ScheduleChoice& choice) {
   if (!choice.name.empty()) return choice.name;
   return choice.csv_path.substr(choice.csv_path.find_last_of('/') + 1);
@@ -145,7 +158,8 @@ RunView FinishedRun::view() const {
           .lower_bound = prepared.lower_bound,
           .delays = delays ? &*delays : nullptr,
           .replicas = prepared.replicas ? prepared.replicas->replicas : 1,
-          .replicas_simulated = prepared.replicas ? prepared.replicas->simulated : 1};
+          .replicas_simulated = prepared.replicas ? prepared.replicas->simulated : 1,
+          .estimate = estimate ? &*estimate : nullptr};
 }
 
 Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context) {
@@ -166,11 +180,12 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
                   .workload = std::move(workload),
                   .platform = std::move(*platform),
                   .graph = {},
-                  .warnings = {},
+                  .warnings = warnings_of(scenario),
                   .imperfections = scenario.imperfections,
                   .transfers = scenario.transfers,
                   .lower_bound = bound_of(scenario, context, hint),
-                  .replicas = {}};
+                  .replicas = {},
+                  .model = scenario.model};
   if (Result<void> built = add_graph(scenario, *devices, run); !built) return fail(built.error());
   return run;
 }
@@ -181,7 +196,7 @@ Result<Timeline> evaluate(const TaskGraph& graph, const Platform& platform, Engi
 }
 
 Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
-  FinishedRun run{std::move(prepared), engine, {}, {}, {}};
+  FinishedRun run{std::move(prepared), engine, {}, {}, {}, {}};
   const std::optional<ReplicatedGraph>& replicas = run.prepared.replicas;
   const TaskGraph& whole = replicas ? replicas->graph : run.prepared.graph;
   const auto evaluated = [&](const TaskGraph& some) {
@@ -200,6 +215,8 @@ Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
   const TaskGraph& graph = run.prepared.graph;
   run.summary = summarise(run.prepared.program, run.prepared.workload, run.prepared.platform, graph,
                           run.timeline);
+  if (run.prepared.model)
+    run.estimate = estimate_step(*run.prepared.model, run.prepared.program, run.summary);
   if (run.prepared.transfers != TransferPolicy::Overlapped)
     for (std::string& line : head_of_line_warnings(head_of_line(graph, run.timeline)))
       run.prepared.warnings.push_back(std::move(line));

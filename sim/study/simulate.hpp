@@ -37,6 +37,7 @@ struct PreparedRun {
   std::optional<StepBound> lower_bound;                   ///< of schedules that search
   std::optional<ReplicatedGraph> replicas;  ///< what is run, when the layout has several; `graph`
                                             ///< is then what it shows
+  std::optional<ModelRun> model;            ///< where the workload comes from a model
 };
 
 /// A prepared run and what came out of it.
@@ -45,7 +46,8 @@ struct FinishedRun {
   Engine engine = Engine::Simgrid;
   Timeline timeline;
   Summary summary;
-  std::optional<Delays> delays;  ///< of imperfect machines
+  std::optional<Delays> delays;          ///< of imperfect machines
+  std::optional<StepEstimate> estimate;  ///< with a model
 
   RunView view() const;
 };

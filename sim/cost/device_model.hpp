@@ -1,0 +1,137 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/diagnostic.hpp"
+#include "sim/model/accelerator.hpp"
+
+namespace pipecast {
+
+/// Number formats of the matrix multiplications of linear layers. Attention, norms and the head's
+/// loss stay in 16 bits.
+enum class Precision : std::uint8_t {
+  Bf16,
+  Fp16,
+  Fp8,           ///< one scale per tensor
+  Fp8Blockwise,  ///< a scale per block of 128 or 32 × 128 values
+  Mxfp8,         ///< a scale per 32 values
+  Nvfp4,         ///< 4 bits, a scale per 16 values
+};
+
+/// Which peak of the device a precision uses.
+enum class MatrixClass : std::uint8_t { Sixteen, Eight, Four };
+MatrixClass matrix_class(Precision precision);
+
+/// Which of the three products of a linear layer: Y = X·W, dX = dY·Wᵀ, dW = Xᵀ·dY.
+enum class GemmPass : std::uint8_t { Forward, InputGradient, WeightGradient };
+
+/// An m × n product with inner length k, `groups` of them side by side (experts).
+struct GemmShape {
+  double m = 1;
+  double k = 1;
+  double n = 1;
+  double groups = 1;
+
+  double flops() const { return 2 * m * k * n * groups; }
+};
+
+/// A measured product in 16 bits: fraction of the device's peak.
+struct GemmSample {
+  double m = 1;
+  double k = 1;
+  double n = 1;
+  double groups = 1;
+  GemmPass pass = GemmPass::Forward;
+  double fraction = 0;
+
+  bool operator==(const GemmSample&) const = default;
+};
+
+/// What was measured or calibrated of an accelerator's kernels; platforms/kernels/*.yaml.
+struct KernelFacts {
+  std::array<std::optional<Figure>, 3> matmul;  ///< [MatrixClass] fraction of peak, large matrices
+  std::optional<Figure> memory;                 ///< fraction of the nominal memory bandwidth
+  std::optional<Figure> kernel_gap;             ///< seconds between two kernels of a stream
+  std::optional<Figure> attention_forward;      ///< fraction of the 16-bit peak, long sequences
+  std::optional<Figure> attention_backward;
+  std::optional<Figure> multiprocessors;
+  std::optional<Figure> host_launch;  ///< seconds of the host per kernel; 0: never in the way
+  std::vector<GemmSample> gemm;
+  std::string gemm_source;
+
+  bool operator==(const KernelFacts&) const = default;
+};
+
+/// An accelerator as the cost model sees it: everything that turns work into seconds.
+struct DeviceModel {
+  /// A sample beside the curve: where it lies and how the measurement compares with the curve.
+  struct Neighbour {
+    double log_m = 0;
+    double log_k = 0;
+    double log_n = 0;
+    double log_groups = 0;
+    GemmPass pass = GemmPass::Forward;
+    double relative = 1;
+
+    bool operator==(const Neighbour&) const = default;
+  };
+
+  std::string accelerator;
+  std::array<double, 3> peak{};    ///< [MatrixClass] FLOP/s; 0: the device has none
+  std::array<double, 3> matmul{};  ///< [MatrixClass] fraction that large matrices reach
+  double memory_bandwidth = 0;     ///< bytes/s, nominal
+  double memory = 0.8;             ///< fraction of it that streaming kernels reach
+  double kernel_gap_s = 0;
+  double host_launch_s = 0;
+  double attention_forward = 0;
+  double attention_backward = 0;
+  double multiprocessors = 0;
+  std::vector<Neighbour> samples;
+  std::vector<std::string> notes;  ///< every number that nobody measured or published
+
+  double peak_of(MatrixClass matrices) const { return peak[static_cast<std::size_t>(matrices)]; }
+  bool operator==(const DeviceModel&) const = default;
+};
+
+/// Catalogue facts and kernel facts → model. Numbers that are missing or uncertain are in `notes`.
+/// Errors: no 16-bit peak or no memory bandwidth.
+Result<DeviceModel> device_model(const Accelerator& accelerator, const KernelFacts& facts);
+
+/// The device's curve, without its ceiling: whole tiles, whole waves over the multiprocessors (the
+/// best of the usual tile sizes), and a prologue and epilogue of 2.5 us per tile, the constant that
+/// fits DeepGEMM on H800 and cuBLAS on A100 alike (reference/hardware/kernels.yaml). 0 < curve ≤ 1.
+double gemm_curve(const DeviceModel& device, const GemmShape& shape, MatrixClass matrices);
+
+/// Fraction of the class's peak: measured shapes near this one (each dimension within a factor of
+/// 1.6 overall) correct the curve, else its ceiling stands. `from_table` says which.
+struct GemmEfficiency {
+  double fraction = 1;
+  bool from_table = false;
+};
+GemmEfficiency gemm_efficiency(const DeviceModel& device, const GemmShape& shape, GemmPass pass,
+                               MatrixClass matrices);
+
+/// Seconds of a product: the slower of arithmetic and of moving its operands. The weight gradient
+/// is added to a 32-bit accumulator.
+struct GemmTime {
+  double seconds = 0;
+  bool from_table = false;
+};
+GemmTime gemm_time(const DeviceModel& device, const GemmShape& shape, GemmPass pass,
+                   MatrixClass matrices);
+
+/// Seconds of a kernel that streams `bytes`.
+double memory_seconds(const DeviceModel& device, double bytes);
+
+enum class AttentionPass : std::uint8_t { Forward, Backward };
+
+/// Seconds of a fused attention kernel of `flops` (backward: 2.5 × the forward's): the fraction
+/// rises with the sequence as s / (s + 512), which fits FlashAttention 2 on A100 and 3 on H100,
+/// causal, head width 128; narrower heads are slower as d / (d + 32) relative to 128.
+double attention_seconds(const DeviceModel& device, double flops, double sequence,
+                         double head_width, AttentionPass pass);
+
+}  // namespace pipecast

@@ -1,0 +1,67 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/cost/activation.hpp"
+#include "sim/cost/device_model.hpp"
+#include "sim/cost/layout.hpp"
+#include "sim/cost/transformer.hpp"
+
+namespace pipecast {
+
+/// How attention sees the whole sequence when context parallelism cuts it.
+enum class ContextExchange : std::uint8_t {
+  Ring,     ///< keys and values go round, behind the attention of the step before
+  Ulysses,  ///< heads for sequence, and back: two all-to-alls, nothing behind them
+  Gather,   ///< keys and values are gathered first
+};
+
+/// Whether a communication runs beside computation or makes it wait.
+enum class Exposure : std::uint8_t {
+  Exposed,
+  Overlapped,  ///< only what is longer than the computation beside it is waited for
+};
+
+/// What a framework does with the traffic inside a stage and at the end of a step.
+struct CommunicationRules {
+  Exposure tensor = Exposure::Exposed;   ///< user buffers, asynchronous tensor parallelism
+  Exposure expert = Exposure::Exposed;   ///< the other half of a pair hides the exchange
+  Exposure data = Exposure::Overlapped;  ///< gradients of a layer go while the next is computed
+  ContextExchange context = ContextExchange::Ring;
+
+  bool operator==(const CommunicationRules&) const = default;
+};
+
+/// How whole layers are given to stages.
+struct SplitChoice {
+  enum class Kind : std::uint8_t {
+    Even,      ///< as split_layers() does, with `rule`
+    Balanced,  ///< the slowest stage as fast as possible
+    Layout,    ///< Megatron's layout string
+  };
+  Kind kind = Kind::Even;
+  SplitRule rule;
+  std::string layout;
+
+  bool operator==(const SplitChoice&) const = default;
+};
+
+/// Everything the cost of a training step depends on, besides the machine and the schedule.
+struct TrainingPlan {
+  TransformerModel model;
+  ParallelLayout layout;
+  KernelChoice kernels;
+  Precision precision = Precision::Bf16;
+  CommunicationRules communication;
+  SplitChoice split;
+  std::vector<StageLayers> stages;                  ///< what `split` came to: see with_stages()
+  CausalCredit causal_credit = CausalCredit::Full;  ///< how utilization counts attention
+  double gradient_bytes = 4;                        ///< per parameter, accumulated and reduced
+  bool fused_kernels = true;            ///< norms, dropouts and residuals in one kernel each
+  bool recompute_communication = true;  ///< a recomputed layer repeats its collectives
+
+  bool operator==(const TrainingPlan&) const = default;
+};
+
+}  // namespace pipecast

@@ -1,0 +1,209 @@
+#include "sim/cost/unit_builder.hpp"
+
+#include <algorithm>
+
+namespace pipecast {
+namespace {
+
+/// Backward of a fused attention kernel: five products for the forward's two.
+constexpr double kBackwardOfAttention = 2.5;
+constexpr double kElement = 2;
+
+}  // namespace
+
+UnitBuilder::UnitBuilder(const TrainingPlan& plan, const DeviceModel& device,
+                         const ClusterLinks& links)
+    : plan_(plan), device_(device), links_(links) {
+  const ParallelLayout& layout = plan.layout;
+  tokens_ = double{1} * layout.sequence * layout.microbatch_size / layout.context;
+  cut_tokens_ = layout.sequence_parallel ? tokens_ / layout.tensor : tokens_;
+}
+
+void UnitBuilder::product(PassSeconds& pass, const GemmShape& shape, GemmPass which,
+                          MatrixClass matrices) {
+  const GemmTime time = gemm_time(device_, shape, which, matrices);
+  pass.matmul_s += time.seconds;
+  pass.flops += shape.flops();
+  pass.kernels += 1;
+  if (!time.from_table) ++pass.table_misses;
+}
+
+void UnitBuilder::add_memory(PassSeconds& pass, double bytes) {
+  pass.memory_s += memory_seconds(device_, bytes);
+  pass.kernels += 1;
+}
+
+/// An operand is read in 16 bits, and written small twice: once as it lies, once transposed.
+void UnitBuilder::cast(PassSeconds& pass, double values) {
+  switch (plan_.precision) {
+    case Precision::Bf16:
+    case Precision::Fp16:
+      return;
+    case Precision::Fp8:
+      // The scale is that of earlier steps: one pass over the operand.
+      add_memory(pass, values * (kElement + 2));
+      return;
+    case Precision::Fp8Blockwise:
+    case Precision::Mxfp8:
+      // The scale of a block is found first: the operand is read for each direction of blocks.
+      add_memory(pass, values * (2 * kElement + 2));
+      return;
+    case Precision::Nvfp4:
+      // Random Hadamard transform, a scale per block and one per tensor: one more pass.
+      add_memory(pass, values * (3 * kElement + 1.125));
+      return;
+  }
+}
+
+void UnitBuilder::linear(double m, double k, double n, double groups) {
+  const MatrixClass matrices = matrix_class(plan_.precision);
+  product(unit_.forward, {m, k, n, groups}, GemmPass::Forward, matrices);
+  product(unit_.input, {m, n, k, groups}, GemmPass::InputGradient, matrices);
+  product(unit_.weight, {k, m, n, groups}, GemmPass::WeightGradient, matrices);
+  cast(unit_.forward, m * k * groups);
+  cast(unit_.input, m * n * groups);
+}
+
+void UnitBuilder::linear_16(double m, double k, double n) {
+  product(unit_.forward, {m, k, n, 1}, GemmPass::Forward, MatrixClass::Sixteen);
+  product(unit_.input, {m, n, k, 1}, GemmPass::InputGradient, MatrixClass::Sixteen);
+  product(unit_.weight, {k, m, n, 1}, GemmPass::WeightGradient, MatrixClass::Sixteen);
+}
+
+void UnitBuilder::stream(double forward_bytes, double input_bytes) {
+  add_memory(unit_.forward, forward_bytes);
+  if (input_bytes > 0) add_memory(unit_.input, input_bytes);
+}
+
+void UnitBuilder::flash(double flops) {
+  const double sequence = plan_.layout.sequence;
+  const double width = plan_.model.value_width() / double{1} / plan_.model.heads;
+  core_.attention_s +=
+      attention_seconds(device_, flops / 2, sequence, width, AttentionPass::Forward);
+  core_.flops += flops / 2;
+  core_.kernels += 1;
+  const double backward = kBackwardOfAttention * flops / 2;
+  unit_.input.attention_s +=
+      attention_seconds(device_, backward, sequence, width, AttentionPass::Backward);
+  unit_.input.flops += backward;
+  unit_.input.kernels += 2;
+}
+
+/// Scores, softmax, dropout and the weighted sum as kernels of their own, the whole square.
+void UnitBuilder::unfused(double flops) {
+  const ParallelLayout& layout = plan_.layout;
+  const double heads = double{1} * plan_.model.heads / layout.tensor;
+  const double batches = heads * layout.microbatch_size;
+  const double rows = double{1} * layout.sequence / layout.context;
+  const double width = double{1} * plan_.model.query_width() / plan_.model.heads;
+  const GemmShape scores{rows, width, double(layout.sequence), batches};
+  const GemmShape sum{rows, double(layout.sequence), width, batches};
+  for (const GemmShape& shape : {scores, sum}) {
+    core_.attention_s += gemm_time(device_, shape, GemmPass::Forward, MatrixClass::Sixteen).seconds;
+    unit_.input.attention_s +=
+        2 * gemm_time(device_, shape, GemmPass::InputGradient, MatrixClass::Sixteen).seconds;
+    core_.kernels += 1;
+    unit_.input.kernels += 2;
+  }
+  core_.flops += flops;
+  unit_.input.flops += 2 * flops;
+  const double entries = batches * rows * layout.sequence;
+  add_memory(core_, entries * 2 * kElement);
+  add_memory(unit_.input, entries * 3 * kElement);
+  if (!plan_.kernels.dropout) return;
+  add_memory(core_, entries * (2 * kElement + 1));
+  add_memory(unit_.input, entries * (2 * kElement + 1));
+}
+
+void UnitBuilder::attention() {
+  const ParallelLayout& layout = plan_.layout;
+  const double widths = plan_.model.query_width() + plan_.model.value_width();
+  const double flops = 2 * tokens_ * layout.sequence * widths / layout.tensor;
+  if (plan_.kernels.fused_attention)
+    flash(flops);
+  else
+    unfused(flops);
+  unit_.forward += core_;
+}
+
+void UnitBuilder::tensor_block() {
+  if (plan_.layout.tensor == 1) return;
+  const double whole = kElement * tokens_ * plan_.model.hidden;
+  // All-reduce, or reduce-scatter and all-gather: the same bytes.
+  const double pair_s = 2 * gather_seconds(links_.tensor, whole);
+  unit_.forward.tensor_s += pair_s;
+  unit_.input.tensor_s += pair_s;
+  unit_.forward.kernels += 2;
+  unit_.input.kernels += 2;
+}
+
+void UnitBuilder::context_exchange() {
+  const ParallelLayout& layout = plan_.layout;
+  if (layout.context == 1) return;
+  const double heads = double{1} / layout.tensor;
+  const double key_value = plan_.model.has_latent_attention()
+                               ? plan_.model.query_width() + plan_.model.value_width()
+                               : 2.0 * plan_.model.key_value_heads * plan_.model.head_width;
+  const double whole = kElement * tokens_ * layout.context * key_value * heads;
+  switch (plan_.communication.context) {
+    case ContextExchange::Ring:
+    case ContextExchange::Gather: {
+      const double forward_s = gather_seconds(links_.context, whole);
+      const bool behind = plan_.communication.context == ContextExchange::Ring;
+      // Of the ring's steps all but the first run behind the attention of the step before.
+      const double share = behind ? (layout.context - 1.0) / layout.context : 0;
+      unit_.forward.context_s += std::max(0.0, forward_s - share * core_.attention_s);
+      unit_.input.context_s += std::max(0.0, 2 * forward_s - share * unit_.input.attention_s);
+      return;
+    }
+    case ContextExchange::Ulysses: {
+      const double own = kElement * tokens_ * heads *
+                         (plan_.model.query_width() + key_value + plan_.model.value_width());
+      const double exchange_s = exchange_seconds(links_.context, own);
+      unit_.forward.context_s += exchange_s;
+      unit_.input.context_s += exchange_s;
+      return;
+    }
+  }
+}
+
+void UnitBuilder::expert_exchange(double bytes) {
+  if (plan_.layout.expert == 1) return;
+  const double both_s = 2 * exchange_seconds(links_.expert, bytes);
+  unit_.forward.expert_s += both_s;
+  unit_.input.expert_s += both_s;
+  unit_.forward.kernels += 2;
+  unit_.input.kernels += 2;
+}
+
+void UnitBuilder::shards(double parameters, const GroupLink& link) {
+  if (plan_.layout.zero < 3) return;
+  const double gather_s = gather_seconds(link, kElement * parameters);
+  unit_.forward.shard_s += gather_s;
+  unit_.input.shard_s += gather_s;
+  unit_.weight.shard_s += gather_seconds(link, plan_.gradient_bytes * parameters);
+}
+
+void UnitBuilder::settle(PassSeconds& pass) const {
+  pass.launch_s += pass.kernels * device_.kernel_gap_s;
+  const double busy = pass.matmul_s + pass.attention_s + pass.memory_s + pass.launch_s;
+  pass.launch_s += std::max(0.0, pass.kernels * device_.host_launch_s - busy);
+  if (plan_.communication.tensor == Exposure::Overlapped)
+    // The last piece of a pipelined product has nothing to hide behind.
+    pass.tensor_s = std::max(pass.tensor_s / 8, pass.tensor_s - pass.matmul_s);
+  if (plan_.communication.expert == Exposure::Overlapped)
+    pass.expert_s = std::max(0.0, pass.expert_s - busy);
+  if (plan_.communication.data == Exposure::Overlapped)
+    pass.shard_s = std::max(0.0, pass.shard_s - busy);
+}
+
+UnitSeconds UnitBuilder::finish() {
+  // Weights are gathered once for the whole backward; its weight half has the same time to hide it.
+  settle(core_);
+  settle(unit_.forward);
+  settle(unit_.input);
+  settle(unit_.weight);
+  return unit_;
+}
+
+}  // namespace pipecast

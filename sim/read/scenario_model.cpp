@@ -1,0 +1,109 @@
+#include "sim/read/scenario_model.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "sim/read/cost_profile.hpp"
+#include "sim/read/kernel_facts.hpp"
+#include "sim/read/scenario_parts.hpp"
+
+namespace pipecast {
+namespace {
+
+/// The platform a scenario names; nothing for a constant delay, whose devices are not known.
+Result<std::optional<Platform>> platform_of(const PlatformChoice& choice,
+                                            const ReadContext& context) {
+  if (choice.kind.empty()) return std::optional<Platform>{};
+  for (const PlatformKind& kind : context.platform_kinds) {
+    if (kind.name != choice.kind) continue;
+    Result<Platform> platform = kind.expand(choice.values);
+    if (!platform) return fail(std::move(platform.error()));
+    return std::optional(std::move(*platform));
+  }
+  return std::optional<Platform>{};
+}
+
+Result<DeviceModel> device_of(const PlannedModel& planned, const std::optional<Platform>& platform,
+                              const ReadContext& context) {
+  std::string id = planned.accelerator;
+  if (id.empty() && platform && !platform->devices.empty())
+    id = platform->devices.front().accelerator;
+  if (id.empty())
+    return fail(input_error("the platform does not say which accelerator it has",
+                            "add accelerator: ID to the workload"));
+  return find_device_model(id, context.preset_folders);
+}
+
+Result<ModelRun> derived(PlannedModel planned, const PlatformChoice& choice,
+                         const ReadContext& context) {
+  const auto platform = platform_of(choice, context);
+  if (!platform) return fail(platform.error());
+  Result<DeviceModel> device = device_of(planned, *platform, context);
+  if (!device) return fail(std::move(device.error()));
+  const Result<ClusterLinks> links = *platform
+                                         ? cluster_links(**platform, planned.plan.layout)
+                                         : Result<ClusterLinks>(unknown_links(planned.plan.layout));
+  if (!links) return fail(links.error());
+  Result<TrainingPlan> plan = with_stages(std::move(planned.plan), *device, *links);
+  if (!plan) return fail(std::move(plan.error()));
+  Result<Derivation> derivation = derive(*plan, *device, *links);
+  if (!derivation) return fail(std::move(derivation.error()));
+  planned.plan = std::move(*plan);
+  return ModelRun{std::move(planned), std::move(*device), *links, std::move(*derivation), false};
+}
+
+bool expect_keys(const YamlCursor& workload) {
+  std::vector<std::string> keys = plan_keys();
+  for (const std::string_view key : {"parallel", "costs", "profile"}) keys.emplace_back(key);
+  for (const std::string_view key : kRuntimeKeys) keys.emplace_back(key);
+  return workload.expect_map(keys);
+}
+
+/// Seconds the user measured, in place of the derived ones.
+void replace_costs(const YamlCursor& workload, const PipelineBlock& pipeline,
+                   const std::string& file, Scenario& scenario, ModelRun& run) {
+  const auto profile = workload.find("profile");
+  if (workload.has("costs")) {
+    read_measured_costs(workload, pipeline, scenario.workload);
+    run.measured_costs = true;
+    if (profile)
+      profile->fault_at_key("costs and profile both replace the derived seconds; give one");
+    return;
+  }
+  const auto path = profile ? profile->text() : std::nullopt;
+  if (!path) return;
+  const std::string beside = (std::filesystem::path(file).parent_path() / *path).string();
+  auto costs = read_cost_profile(beside, run.planned.plan.stages);
+  if (!costs) {
+    for (const Diagnostic& fault : costs.error()) profile->fault(fault.message, fault.hint);
+    return;
+  }
+  scenario.workload.costs = std::move(*costs);
+  run.measured_costs = true;
+}
+
+}  // namespace
+
+void read_model_workload(const YamlCursor& workload, const PipelineBlock& pipeline,
+                         const std::string& file, const ReadContext& context, Scenario& scenario) {
+  if (!expect_keys(workload)) return;
+  auto planned = read_planned_model(workload, scenario.parallel, pipeline.shape.microbatches, file,
+                                    context.preset_folders);
+  const bool platform_known = !scenario.platform.kind.empty() || scenario.platform.delay.value > 0;
+  if (!planned || !pipeline.shape.stages() || !pipeline.shape.microbatches || !platform_known ||
+      !check(scenario.parallel).empty())
+    return;
+  Result<ModelRun> run = derived(std::move(*planned), scenario.platform, context);
+  if (!run) {
+    for (const Diagnostic& fault : run.error()) workload.fault_at_key(fault.message, fault.hint);
+    return;
+  }
+  scenario.workload = run->derivation.workload;
+  scenario.workload.microbatches = *pipeline.shape.microbatches;
+  replace_costs(workload, pipeline, file, scenario, *run);
+  scenario.parallel = run->planned.plan.layout;
+  scenario.model = std::move(*run);
+}
+
+}  // namespace pipecast

@@ -1,0 +1,203 @@
+#include "sim/cost/derive.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+
+namespace pipecast {
+namespace {
+
+Figure figure(double value) { return {value, "test", Certainty::Measured, {}}; }
+
+DeviceModel a_device() {
+  Accelerator accelerator;
+  accelerator.id = accelerator.name = "x1";
+  accelerator.vendor = "test";
+  accelerator.figures.resize(property_table().size());
+  accelerator.figures[static_cast<std::size_t>(Property::PeakBf16)] = figure(300e12);
+  accelerator.figures[static_cast<std::size_t>(Property::PeakFp8)] = figure(600e12);
+  accelerator.figures[static_cast<std::size_t>(Property::MemoryBandwidth)] = figure(2e12);
+  KernelFacts facts;
+  facts.matmul = {figure(0.75), figure(0.7), std::nullopt};
+  facts.memory = figure(0.8);
+  facts.kernel_gap = figure(0);
+  facts.attention_forward = figure(0.7);
+  facts.attention_backward = figure(0.6);
+  facts.multiprocessors = figure(100);
+  return device_model(accelerator, facts).value();
+}
+
+TransformerModel gpt(int layers, int hidden) {
+  TransformerModel model;
+  model.name = "gpt";
+  model.layers = layers;
+  model.hidden = hidden;
+  model.heads = model.key_value_heads = hidden / 128;
+  model.head_width = 128;
+  model.feed_forward = 4 * hidden;
+  model.vocabulary = 51200;
+  model.max_position = 2048;
+  model.norm = Norm::LayerNorm;
+  model.position = Position::Learned;
+  model.gated = false;
+  return model;
+}
+
+TrainingPlan plan_of(int layers, int hidden, int pipeline) {
+  TrainingPlan plan;
+  plan.model = gpt(layers, hidden);
+  plan.layout.pipeline = pipeline;
+  plan.layout.sequence = 2048;
+  plan.layout.global_batch = 8;
+  return plan;
+}
+
+TrainingPlan staged(const TrainingPlan& plan, const DeviceModel& device) {
+  return with_stages(plan, device, unknown_links(plan.layout)).value();
+}
+
+Derivation derived(const TrainingPlan& plan, const DeviceModel& device) {
+  return derive(staged(plan, device), device, unknown_links(plan.layout)).value();
+}
+
+// 24·s·b·h² + 4·s²·b·h, attention the whole square where it is not fused (Qi et al. 2024, section
+// 2).
+TEST(Derive, LayerHasTheFlopsOfThePaper) {
+  TrainingPlan plan = plan_of(4, 4096, 4);
+  plan.kernels.fused_attention = false;
+  const DeviceModel device = a_device();
+  const UnitSeconds layer =
+      layer_seconds(plan, device, unknown_links(plan.layout), LayerKind::Dense, false);
+  const double s = 2048;
+  const double h = 4096;
+  EXPECT_DOUBLE_EQ(layer.forward.flops, 24 * s * h * h + 4 * s * s * h);
+  EXPECT_DOUBLE_EQ(layer.input.flops, 24 * s * h * h + 8 * s * s * h);
+  EXPECT_DOUBLE_EQ(layer.weight.flops, 24 * s * h * h);
+}
+
+TEST(Derive, StagesAddUpToTheModel) {
+  TrainingPlan plan = plan_of(8, 2048, 4);
+  plan.kernels.fused_attention = false;
+  const DeviceModel device = a_device();
+  const Derivation result = derived(plan, device);
+  double flops = 0;
+  double parameters = 0;
+  for (const StageDerivation& stage : result.stages) {
+    flops += stage.model_flops * plan.layout.global_batch;
+    parameters += stage.parameters;
+  }
+  EXPECT_NEAR(flops / result.model_flops, 1, 0.01);
+  EXPECT_NEAR(parameters / total_parameters(plan.model), 1, 1e-9);
+}
+
+TEST(Derive, TensorParallelismDividesTheProducts) {
+  const DeviceModel device = a_device();
+  TrainingPlan plan = plan_of(8, 8192, 4);
+  const Derivation whole = derived(plan, device);
+  plan.layout.tensor = 8;
+  const Derivation cut = derived(plan, device);
+  EXPECT_NEAR(whole.stages[1].seconds.forward.flops / cut.stages[1].seconds.forward.flops, 8, 1e-9);
+  EXPECT_GT(8 * cut.stages[1].seconds.forward.matmul_s, whole.stages[1].seconds.forward.matmul_s);
+}
+
+TEST(Derive, RecomputeAddsAForwardBeforeTheBackward) {
+  const DeviceModel device = a_device();
+  TrainingPlan plan = plan_of(8, 2048, 2);
+  const Derivation none = derived(plan, device);
+  plan.layout.recompute = Recompute::Full;
+  const Derivation full = derived(plan, device);
+  const auto extra = [&](std::size_t stage) {
+    return (full.workload.costs[stage].backward_input - none.workload.costs[stage].backward_input)
+        .value;
+  };
+  EXPECT_NEAR(extra(0), full.stages[0].seconds.recompute.total(), 1e-12);
+  EXPECT_GT(full.hardware_flops, 1.2 * full.model_flops);
+  EXPECT_EQ(none.hardware_flops, none.model_flops);
+  plan.layout.recompute_layers = 1;
+  EXPECT_NEAR(derived(plan, device).stages[0].seconds.recompute.total(), extra(0) / 4, 1e-9);
+  EXPECT_LT(full.workload.bytes[0].held_by_forward, none.workload.bytes[0].held_by_forward);
+}
+
+TEST(Derive, LargerMicrobatchesRunTheMatricesFaster) {
+  const DeviceModel device = a_device();
+  const double small =
+      gemm_efficiency(device, {64, 1600, 1600, 1}, GemmPass::Forward, MatrixClass::Sixteen)
+          .fraction;
+  const double large =
+      gemm_efficiency(device, {4096, 1600, 1600, 1}, GemmPass::Forward, MatrixClass::Sixteen)
+          .fraction;
+  EXPECT_GT(large, 1.3 * small);
+  EXPECT_LE(large, 0.75);
+}
+
+TEST(Derive, MeasuredShapesCorrectTheCurve) {
+  DeviceModel device = a_device();
+  const GemmShape shape{4096, 4096, 4096, 1};
+  const double curve = gemm_curve(device, shape, MatrixClass::Sixteen);
+  device.samples.push_back(
+      {std::log(4096.0), std::log(4096.0), std::log(4096.0), 0, GemmPass::Forward, 0.5 / curve});
+  const GemmEfficiency near =
+      gemm_efficiency(device, shape, GemmPass::Forward, MatrixClass::Sixteen);
+  EXPECT_TRUE(near.from_table);
+  EXPECT_NEAR(near.fraction, 0.5, 1e-12);
+  EXPECT_FALSE(
+      gemm_efficiency(device, {256, 4096, 4096, 1}, GemmPass::Forward, MatrixClass::Sixteen)
+          .from_table);
+}
+
+TEST(Derive, BalancedSplitTakesLayersFromTheHead) {
+  const DeviceModel device = a_device();
+  TrainingPlan plan = plan_of(16, 1024, 4);
+  plan.split.kind = SplitChoice::Kind::Balanced;
+  const TrainingPlan balanced = staged(plan, device);
+  EXPECT_LT(balanced.stages.back().layers, balanced.stages.front().layers);
+  const auto slowest = [&](const TrainingPlan& cut) {
+    double worst = 0;
+    for (const StageCost& cost :
+         derive(cut, device, unknown_links(cut.layout)).value().workload.costs)
+      worst = std::max(worst, (cost.forward + cost.backward_input + cost.backward_weight).value);
+    return worst;
+  };
+  plan.split.kind = SplitChoice::Kind::Even;
+  EXPECT_LT(slowest(balanced), slowest(staged(plan, device)));
+}
+
+TEST(Derive, ZeroDividesWhatItShards) {
+  const DeviceModel device = a_device();
+  TrainingPlan plan = plan_of(8, 2048, 2);
+  plan.layout.data = 4;
+  const Derivation whole = derived(plan, device);
+  plan.layout.zero = 1;
+  const Derivation one = derived(plan, device);
+  plan.layout.zero = 3;
+  const Derivation three = derived(plan, device);
+  EXPECT_NEAR(whole.workload.bytes[0].optimizer / one.workload.bytes[0].optimizer, 4, 1e-9);
+  EXPECT_EQ(whole.workload.bytes[0].gradients, one.workload.bytes[0].gradients);
+  EXPECT_NEAR(whole.workload.bytes[0].parameters / three.workload.bytes[0].parameters, 4, 1e-9);
+}
+
+TEST(Derive, RefusesAPrecisionTheDeviceLacks) {
+  const DeviceModel device = a_device();
+  TrainingPlan plan = plan_of(8, 2048, 2);
+  plan.precision = Precision::Nvfp4;
+  EXPECT_FALSE(derive(staged(plan, device), device, unknown_links(plan.layout)).has_value());
+}
+
+TEST(Derive, TakesLessThanAMillisecondFor128LayersOn64Stages) {
+  const DeviceModel device = a_device();
+  const TrainingPlan plan = staged(plan_of(128, 25600, 64), device);
+  const ClusterLinks links = unknown_links(plan.layout);
+  double fastest_s = 1;
+  for (int i = 0; i < 20; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Result<Derivation> result = derive(plan, device, links);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    ASSERT_TRUE(result.has_value());
+    fastest_s = std::min(fastest_s, took.count());
+  }
+  EXPECT_LT(fastest_s, 1e-3);
+}
+
+}  // namespace
+}  // namespace pipecast
