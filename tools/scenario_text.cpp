@@ -208,7 +208,9 @@ void list_platform(Listing& listing, const Scenario& scenario, const ReadContext
   listing.block("platform");
   if (choice.kind.empty() && choice.file.empty())
     listing.line("platform.delay", seconds_text(choice.delay));
-  if (!choice.file.empty()) listing.line("platform.file", choice.file);
+  if (!choice.file.empty())
+    listing.line(choice.file.ends_with(".xml") ? "platform.xml" : "platform.astra",
+                 quoted(choice.file));
   const std::string preset = "preset " + choice.preset;
   if (!choice.kind.empty()) listing.line("platform.kind", choice.kind, preset);
   if (const PlatformKind* kind = find_platform_kind(context.platform_kinds, choice.kind))
