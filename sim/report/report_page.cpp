@@ -35,7 +35,7 @@ PageChart waterfall_chart(const RunView& run) {
   for (const WaterfallPart& part : parts.parts) {
     sum += part.seconds;
     if (part.seconds == 0 && !series.y.empty()) continue;
-    chart.categories.push_back(part.name);
+    chart.categories.push_back(part.key);
     series.y.push_back(part.seconds);
   }
   chart.categories.emplace_back("step");

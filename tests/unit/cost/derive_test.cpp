@@ -153,9 +153,9 @@ TEST(Derive, BalancedSplitTakesLayersFromTheHead) {
   const TrainingPlan balanced = staged(plan, device);
   EXPECT_LT(balanced.stages.back().layers, balanced.stages.front().layers);
   const auto slowest = [&](const TrainingPlan& cut) {
+    const Derivation derived = derive(cut, device, unknown_links(cut.layout)).value();
     double worst = 0;
-    for (const StageCost& cost :
-         derive(cut, device, unknown_links(cut.layout)).value().workload.costs)
+    for (const StageCost& cost : derived.workload.costs)
       worst = std::max(worst, (cost.forward + cost.backward_input + cost.backward_weight).value);
     return worst;
   };
