@@ -90,8 +90,7 @@ void read_model_workload(const YamlCursor& workload, const PipelineBlock& pipeli
   if (!expect_keys(workload)) return;
   auto planned = read_planned_model(workload, scenario.parallel, pipeline.shape.microbatches, file,
                                     context.preset_folders);
-  const bool platform_known = !scenario.platform.kind.empty() || scenario.platform.delay.value > 0;
-  if (!planned || !pipeline.shape.stages() || !pipeline.shape.microbatches || !platform_known ||
+  if (!planned || !pipeline.shape.stages() || !pipeline.shape.microbatches ||
       !check(scenario.parallel).empty())
     return;
   Result<ModelRun> run = derived(std::move(*planned), scenario.platform, context);
