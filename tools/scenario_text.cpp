@@ -208,9 +208,13 @@ void list_platform(Listing& listing, const Scenario& scenario, const ReadContext
   listing.block("platform");
   if (choice.kind.empty() && choice.file.empty())
     listing.line("platform.delay", seconds_text(choice.delay));
-  if (!choice.file.empty())
-    listing.line(choice.file.ends_with(".xml") ? "platform.xml" : "platform.astra",
-                 quoted(choice.file));
+  if (!choice.file.empty()) listing.line("platform." + choice.file_format, quoted(choice.file));
+  if (const auto value = choice.values.find("accelerator");
+      !choice.file.empty() && value != choice.values.end())
+    listing.line("platform.accelerator", std::get<std::string>(value->second));
+  if (const auto value = choice.values.find("memory");
+      !choice.file.empty() && value != choice.values.end())
+    listing.line("platform.memory", field_text(FieldKind::Memory, value->second));
   const std::string preset = "preset " + choice.preset;
   if (!choice.kind.empty()) listing.line("platform.kind", choice.kind, preset);
   if (const PlatformKind* kind = find_platform_kind(context.platform_kinds, choice.kind))

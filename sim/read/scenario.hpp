@@ -36,11 +36,12 @@ struct ScheduleChoice {
 /// Where devices and links come from: a kind of fabric with its parameters (a preset is a file that
 /// names both), a platform file of another tool, or one constant delay per message.
 struct PlatformChoice {
-  std::string kind;    ///< registry name of the kind; empty for a file or the constant delay
-  std::string preset;  ///< name of the preset file that was read, or empty
-  FieldValues values;  ///< complete: preset and overrides over the kind's defaults
-  Seconds delay;       ///< with neither kind nor file
-  std::string file;    ///< SimGrid's or ASTRA-sim's, resolved against the scenario's folder
+  std::string kind;         ///< registry name of the kind; empty for a file or the constant delay
+  std::string preset;       ///< name of the preset file that was read, or empty
+  FieldValues values;       ///< complete: preset and overrides over the kind's defaults
+  Seconds delay;            ///< with neither kind nor file
+  std::string file;         ///< SimGrid's or ASTRA-sim's, resolved against the scenario's folder
+  std::string file_format;  ///< `xml` or `astra`
   std::optional<Platform> file_platform;  ///< what the file holds, already checked
   std::vector<int> devices;  ///< device of each rank of the layout, in its order; empty: in order
   SourceSpan where;

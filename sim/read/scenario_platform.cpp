@@ -125,6 +125,9 @@ void read_file(const YamlCursor& platform, std::string_view format, const std::s
   const auto given = platform.find(format);
   const auto path = given ? given->text() : std::nullopt;
   if (!path) return;
+  choice.file_format = std::string(format);
+  if (!otherwise.accelerator.empty()) choice.values["accelerator"] = otherwise.accelerator;
+  if (otherwise.memory.value > 0) choice.values["memory"] = otherwise.memory.value;
   choice.file = (std::filesystem::path(scenario).parent_path() / *path).string();
   const Result<std::string> text = read_text_file(choice.file, kMaxYamlBytes);
   if (!text) {
