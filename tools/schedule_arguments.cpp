@@ -6,6 +6,8 @@ namespace pipecast {
 namespace {
 
 constexpr const char* kCostsHint = "such as --costs 1,1,1 or, with a delay, --costs 20,20,10,0.5";
+/// Sums over the largest program stay finite and exact enough to be told apart.
+constexpr double kLargestCost = 1e9;
 
 struct Costs {
   StageCost stage{Seconds{1}, Seconds{1}, Seconds{1}};
@@ -18,9 +20,9 @@ Result<Costs> parse_costs(const std::string& text) {
     const std::size_t comma = std::min(text.find(',', begin), text.size());
     const std::string piece = text.substr(begin, comma - begin);
     const auto number = parse_number(piece);
-    if (!number || *number < 0)
-      return fail(
-          input_error("--costs '" + text + "': '" + piece + "' is not a number ≥ 0", kCostsHint));
+    if (!number || *number < 0 || *number > kLargestCost)
+      return fail(input_error(
+          "--costs '" + text + "': '" + piece + "' is not a number from 0 to 1e9", kCostsHint));
     numbers.push_back({*number});
     begin = comma + 1;
   }

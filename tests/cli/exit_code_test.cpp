@@ -49,6 +49,9 @@ TEST(ExitCode, TheUsersInputIsOne) {
   EXPECT_EQ(workshop.sh("pipecast run bad.yaml").code, 1);
   EXPECT_EQ(workshop.sh("pipecast schedule show 1f1bb -p 4 -m 8").code, 1);
   EXPECT_EQ(workshop.sh("pipecast schedule show 1f1b -p 4 -m 8 --costs 1,x,1").code, 1);
+  const Outcome huge = workshop.sh("pipecast schedule show 1f1b -p 4 -m 8 --costs 1e308,1,1");
+  EXPECT_EQ(huge.code, 1);
+  EXPECT_TRUE(contains(huge.err, "'1e308' is not a number from 0 to 1e9")) << huge.err;
   EXPECT_EQ(workshop.sh("pipecast schedule show 1f1b -p 4 -m 8 --param k=1").code, 1);
   EXPECT_EQ(workshop.sh("pipecast schedule check missing.csv").code, 1);
 }
