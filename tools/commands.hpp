@@ -20,6 +20,7 @@ enum class ExitCode : int {
   Usage = 2,       ///< the command line is wrong
   Infeasible = 3,  ///< the input is fine and cannot be met: memory, shape, deadlock
   Bug = 70,        ///< ours
+  Stopped = 130,   ///< a signal ended a job that can be resumed
 };
 
 /// What every command needs: the registries and the folders of the presets.
@@ -52,6 +53,8 @@ Command serve_command();
 Command platform_command();
 Command formulas_command();
 Command import_command();
+Command sweep_command();
+Command study_command();
 
 /// Every command, in the order of the help text.
 std::vector<Command> builtin_commands();

@@ -29,6 +29,10 @@ std::vector<Command> builtin_commands() {
   commands.push_back(serve_command());
   commands.push_back(import_command());
   return commands;
+  return {
+      run_command(),      check_command(), compare_command(),
+      schedule_command(), sweep_command(), study_command(),
+  };
 }
 
 namespace {

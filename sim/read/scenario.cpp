@@ -73,6 +73,21 @@ Scenario read_scenario_block(const YamlCursor& root, const std::string& file,
   return scenario;
 }
 
+namespace {
+
+Result<Scenario> read_document(const YamlDocument& document, const std::string& file,
+                               const ReadContext& context, KeepSpans spans, FaultList& faults) {
+  Scenario scenario =
+      read_scenario_block(YamlCursor::root(document, faults), file, context, faults);
+  if (faults.empty()) faults.add(check(scenario.workload));
+  if (!faults.empty()) return fail(faults.take(file));
+  if (spans == KeepSpans::Yes)
+    for (auto& [key_path, span] : key_spans(document)) scenario.spans[key_path] = std::move(span);
+  return scenario;
+}
+
+}  // namespace
+
 SourceSpan Scenario::where(std::string_view key_path) const {
   for (;;) {
     if (const auto found = spans.find(key_path); found != spans.end()) return found->second;
@@ -89,12 +104,13 @@ Result<Scenario> read_scenario(std::string_view text, const std::string& file,
   FaultList faults;
   for (const Override& override : overrides)
     faults.add(override_yaml(*document, override.key_path, override.value));
-  Scenario scenario =
-      read_scenario_block(YamlCursor::root(*document, faults), file, context, faults);
-  if (faults.empty()) faults.add(check(scenario.workload));
-  if (!faults.empty()) return fail(faults.take(file));
-  for (auto& [key_path, span] : key_spans(*document)) scenario.spans[key_path] = std::move(span);
-  return scenario;
+  return read_document(*document, file, context, KeepSpans::Yes, faults);
+}
+
+Result<Scenario> read_scenario_document(const YamlDocument& document, const std::string& file,
+                                        const ReadContext& context, KeepSpans spans) {
+  FaultList faults;
+  return read_document(document, file, context, spans, faults);
 }
 
 Result<Scenario> read_scenario_file(const std::string& path, const ReadContext& context,

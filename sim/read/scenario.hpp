@@ -16,10 +16,13 @@
 #include "sim/model/parallel_layout.hpp"
 #include "sim/model/program.hpp"
 #include "sim/model/workload.hpp"
+#include "sim/read/platform_preset.hpp"
 #include "sim/read/program_csv.hpp"
 #include "sim/read/scenario_model.hpp"
 
 namespace pipecast {
+
+struct YamlDocument;
 
 /// Where the program comes from: a registered schedule with its parameters, or a CSV file.
 struct ScheduleChoice {
@@ -71,7 +74,8 @@ struct Scenario {
 struct ReadContext {
   std::span<const ScheduleInfo> schedules;
   std::span<const PlatformKind> platform_kinds;
-  std::vector<std::string> preset_folders;  ///< searched in order for `<preset>.yaml`
+  std::vector<std::string> preset_folders;       ///< searched in order for `<preset>.yaml`
+  std::span<const PlatformPreset> presets = {};  ///< read already; they come before the folders
 };
 
 /// One `--set key.path=value`. The value is YAML text.
@@ -86,6 +90,12 @@ struct Override {
 Result<Scenario> read_scenario(std::string_view text, const std::string& file,
                                const ReadContext& context,
                                std::span<const Override> overrides = {});
+
+/// The same from a parsed document, for a caller that changes one key after another. Without spans,
+/// `Scenario::spans` stays empty.
+enum class KeepSpans : std::uint8_t { Yes, No };
+Result<Scenario> read_scenario_document(const YamlDocument& document, const std::string& file,
+                                        const ReadContext& context, KeepSpans spans);
 
 /// The same from a file on disk.
 Result<Scenario> read_scenario_file(const std::string& path, const ReadContext& context,

@@ -59,12 +59,18 @@ void read_delay(const YamlCursor& platform, PlatformChoice& choice) {
   choice.delay = pipecast::bind<Delay>(kDelayField, platform.fields(fields)).delay;
 }
 
+Result<PlatformPreset> preset_named(const std::string& name, const ReadContext& context) {
+  for (const PlatformPreset& preset : context.presets)
+    if (preset.name == name) return preset;
+  return find_platform_preset(name, context.preset_folders, context.platform_kinds);
+}
+
 void read_preset(const YamlCursor& platform, std::optional<int> ranks, const ReadContext& context,
                  FaultList& faults, PlatformChoice& choice) {
   const auto given = platform.find("preset");
   const auto name = given ? given->text() : std::nullopt;
   if (!name) return;
-  auto preset = find_platform_preset(*name, context.preset_folders, context.platform_kinds);
+  auto preset = preset_named(*name, context);
   if (!preset) {
     faults.add(located(std::move(preset.error()), given->where()));
     return;

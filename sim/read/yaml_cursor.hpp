@@ -86,6 +86,8 @@ class YamlCursor {
   YamlKind kind() const { return node_->kind; }
   bool is_list() const { return node_->kind == YamlKind::List; }
   bool is_map() const { return node_->kind == YamlKind::Map; }
+  /// The node itself, for a reader that keeps it to put it elsewhere.
+  const YamlNode& node() const { return *node_; }
   /// Dotted path from the root, `workload.costs.forward.3`; empty for the root.
   const std::string& path() const { return path_; }
   /// Last part of the path.

@@ -37,20 +37,6 @@ std::optional<StepBound> bound_of(const Scenario& scenario, const ReadContext& c
   return StepBound{bound.at_least.value, bound.of == TimeBound::Of::Makespan};
 }
 
-Result<Platform> platform_of(const Scenario& scenario, const ReadContext& context) {
-  const PlatformChoice& choice = scenario.platform;
-  if (choice.file_platform) return *choice.file_platform;
-  if (choice.kind.empty())
-    return constant_delay_platform(scenario.parallel.devices(), choice.delay);
-  const PlatformKind* kind = find_platform_kind(context.platform_kinds, choice.kind);
-  if (kind == nullptr)
-    return fail(
-        input_error("platform kind '" + choice.kind + "' is not registered", {}, choice.where));
-  Result<Platform> platform = make_platform(*kind, choice.values);
-  if (!platform) return fail(located(std::move(platform.error()), choice.where));
-  return platform;
-}
-
 /// The devices of the layout, in its order: as listed, or from the first.
 Result<std::vector<DeviceId>> devices_of(const Scenario& scenario, const Platform& platform) {
   std::vector<int> devices = scenario.platform.devices;
@@ -160,6 +146,47 @@ RunView FinishedRun::view() const {
           .replicas = prepared.replicas ? prepared.replicas->replicas : 1,
           .replicas_simulated = prepared.replicas ? prepared.replicas->simulated : 1,
           .estimate = estimate ? &*estimate : nullptr};
+}
+
+Result<Platform> platform_of(const Scenario& scenario, const ReadContext& context) {
+  const PlatformChoice& choice = scenario.platform;
+  if (choice.file_platform) return *choice.file_platform;
+  if (choice.kind.empty())
+    return constant_delay_platform(scenario.parallel.devices(), choice.delay);
+  const PlatformKind* kind = find_platform_kind(context.platform_kinds, choice.kind);
+  if (kind == nullptr)
+    return fail(
+        input_error("platform kind '" + choice.kind + "' is not registered", {}, choice.where));
+  Result<Platform> platform = make_platform(*kind, choice.values);
+  if (!platform) return fail(located(std::move(platform.error()), choice.where));
+  return platform;
+}
+
+Result<PlacedProgram> place(const Scenario& scenario, const ReadContext& context,
+                            const Platform& platform) {
+  Result<std::vector<DeviceId>> devices = devices_of(scenario, platform);
+  if (!devices) return fail(std::move(devices.error()));
+  const Seconds hint =
+      expected_transfer(platform, ReplicaDevices(scenario.parallel, *devices).reported(),
+                        scenario.workload);
+  Result<Program> program = program_of(scenario, context, hint);
+  if (!program) return fail(std::move(program.error()));
+  PlacedProgram placed{std::move(*program), {}, {}, {}};
+  placed.workload = fitted(scenario.workload, placed.program);
+  if (scenario.parallel.devices() > scenario.shape.ranks || !placed.workload.sync.empty()) {
+    Result<ReplicatedGraph> built =
+        build_replicated_graph(placed.program, placed.workload, platform, scenario.parallel,
+                               *devices, scenario.transfers);
+    if (!built) return fail(located(std::move(built.error()), scenario.schedule.where));
+    placed.graph = std::move(built->shown);
+    placed.replicas = std::move(*built);
+    return placed;
+  }
+  Result<TaskGraph> graph = build_task_graph(placed.program, placed.workload, platform, *devices,
+                                             scenario.transfers);
+  if (!graph) return fail(located(std::move(graph.error()), scenario.schedule.where));
+  placed.graph = std::move(*graph);
+  return placed;
 }
 
 Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context) {

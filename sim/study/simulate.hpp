@@ -52,6 +52,21 @@ struct FinishedRun {
   RunView view() const;
 };
 
+/// The machine a scenario names.
+Result<Platform> platform_of(const Scenario& scenario, const ReadContext& context);
+
+/// A schedule and its graph on a machine.
+struct PlacedProgram {
+  Program program;
+  Workload workload;  ///< fitted to the program
+  TaskGraph graph;    ///< of one pipeline: of its replicas the one that is shown
+  std::optional<ReplicatedGraph> replicas;  ///< what is run, when the layout has several
+};
+
+/// The scenario's schedule on a machine that is there already: platform_of(), or a variation of it.
+Result<PlacedProgram> place(const Scenario& scenario, const ReadContext& context,
+                            const Platform& platform);
+
 /// Everything but running: constraints, divisibility, routes, deadlock.
 Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context);
 

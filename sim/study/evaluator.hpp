@@ -1,0 +1,59 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/read/study.hpp"
+#include "sim/read/study_candidate.hpp"
+#include "sim/study/row.hpp"
+#include "sim/study/simulate.hpp"
+
+namespace pipecast {
+
+/// A change of the machine or of the runtime that is not in the study: what sensitivity and
+/// sampling ask. Factors; 1 changes nothing.
+struct Variation {
+  double compute = 1;    ///< rate of every device
+  double bandwidth = 1;  ///< of every link
+  double latency = 1;
+  double slowest_rank = 1;  ///< duration of everything on the middle rank
+  double jitter = 0;        ///< standard deviation of an operation's time ÷ its time
+  std::uint64_t seed = 0;   ///< of the jitter
+
+  bool operator==(const Variation&) const = default;
+};
+
+/// Turns candidates of one study into rows. Keeps the parsed base scenario and the machine of the
+/// candidate before, so that a candidate costs its own simulation and little else. A process has
+/// one.
+class Evaluator {
+ public:
+  /// `study` and what `context` points to must outlive it.
+  Evaluator(const Study& study, const ReadContext& context);
+
+  /// The row of a candidate; never fails: what is wrong is the row's reason. With Tier::Simgrid a
+  /// child process is forked.
+  StudyRow evaluate(std::int64_t candidate, Tier tier, const Variation& variation = {});
+
+  /// The scenario of a candidate, to say how it is launched.
+  Result<Scenario> scenario(std::int64_t candidate);
+
+ private:
+  struct Machine {
+    std::string kind;
+    FieldValues values;
+    Seconds delay;
+    int ranks = 0;
+    Platform platform;
+  };
+
+  Result<const Platform*> machine_of(const Scenario& scenario);
+  StudyRow evaluate(const Scenario& scenario, Tier tier, const Variation& variation);
+
+  const Study& study_;
+  ReadContext context_;  ///< with the study's presets
+  YamlDocument document_;
+  std::vector<Machine> machines_;  ///< the last few
+};
+
+}  // namespace pipecast

@@ -1,0 +1,78 @@
+#include "sim/study/row.hpp"
+
+#include <array>
+#include <cassert>
+#include <cstring>
+#include <type_traits>
+
+namespace pipecast {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<Figures>);
+
+constexpr std::array kColumns{
+    FigureColumn{"step_s", &Figures::step_s},
+    FigureColumn{"ideal_s", &Figures::ideal_s},
+    FigureColumn{"bubble_fraction", &Figures::bubble_fraction},
+    FigureColumn{"bubble_overhead", &Figures::bubble_overhead},
+    FigureColumn{"span_bubble_fraction", &Figures::span_bubble_fraction},
+    FigureColumn{"warmup_idle_s", &Figures::warmup_idle_s},
+    FigureColumn{"steady_idle_s", &Figures::steady_idle_s},
+    FigureColumn{"cooldown_idle_s", &Figures::cooldown_idle_s},
+    FigureColumn{"waiting_for_transfer_s", &Figures::waiting_for_transfer_s},
+    FigureColumn{"waiting_for_collective_s", &Figures::waiting_for_collective_s},
+    FigureColumn{"peak_memory_bytes", &Figures::peak_memory_bytes},
+    FigureColumn{"peak_activation_bytes", &Figures::peak_activation_bytes},
+    FigureColumn{"static_bytes", &Figures::static_bytes},
+    FigureColumn{"capacity_bytes", &Figures::capacity_bytes},
+    FigureColumn{"tightest_rank", &Figures::tightest_rank},
+    FigureColumn{"pipeline_ranks", &Figures::pipeline_ranks},
+    FigureColumn{"devices", &Figures::devices},
+    FigureColumn{"tokens_per_step", &Figures::tokens_per_step},
+    FigureColumn{"model_flops", &Figures::model_flops},
+    FigureColumn{"peak_flops", &Figures::peak_flops},
+    FigureColumn{"tasks", &Figures::tasks},
+};
+static_assert(sizeof(Figures) == kColumns.size() * sizeof(double), "every figure has a column");
+
+/// What a row is on the wire before its reason.
+struct Head {
+  std::int64_t candidate = 0;
+  double short_by = 0;
+  Figures figures;
+  Tier tier = Tier::Screening;
+  RowState state = RowState::Evaluated;
+};
+
+}  // namespace
+
+std::string_view tier_name(Tier tier) {
+  switch (tier) {
+    case Tier::Screening:
+      return "screening";
+    case Tier::Simgrid:
+      return "simgrid";
+  }
+  return "?";
+}
+
+std::span<const FigureColumn> figure_columns() { return kColumns; }
+
+std::string to_bytes(const StudyRow& row) {
+  const Head head{row.candidate, row.short_by, row.figures, row.tier, row.state};
+  std::string bytes(sizeof head + row.reason.size(), '\0');
+  std::memcpy(bytes.data(), &head, sizeof head);
+  row.reason.copy(bytes.data() + sizeof head, row.reason.size());
+  return bytes;
+}
+
+StudyRow row_from_bytes(std::string_view bytes) {
+  Head head;
+  assert(bytes.size() >= sizeof head && "a row on the wire has its head");
+  std::memcpy(&head, bytes.data(), sizeof head);
+  return {
+      head.candidate, head.tier, head.state, head.short_by, std::string(bytes.substr(sizeof head)),
+      head.figures};
+}
+
+}  // namespace pipecast

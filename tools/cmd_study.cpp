@@ -1,0 +1,105 @@
+#include <spdlog/spdlog.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "sim/study/ranking.hpp"
+#include "sim/study/study_table.hpp"
+#include "sim/study/sweep.hpp"
+#include "tools/commands.hpp"
+#include "tools/console.hpp"
+#include "tools/output_file.hpp"
+#include "tools/scenario_arguments.hpp"
+
+namespace pipecast {
+namespace {
+
+/// A study and its rows, as a database keeps them.
+struct KeptStudy {
+  Study study;
+  Ranking ranking;
+};
+
+Result<KeptStudy> open_study(const std::string& path, const Session& session) {
+  const Result<Store> store = Store::open(path, StoreAccess::Read);
+  if (!store) return fail(store.error());
+  const Result<StoreHeader> header = store->header();
+  if (!header) return fail(header.error());
+  Result<Study> study = read_study_texts(header->texts, session.context());
+  if (!study) return fail(std::move(study.error()));
+  const Result<std::vector<StudyRow>> rows = store->rows();
+  if (!rows) return fail(rows.error());
+  Ranking ranking = rank_rows(*study, *rows);
+  return KeptStudy{std::move(*study), std::move(ranking)};
+}
+
+void declare_export(CLI::App& app) {
+  value_option(app, "database", "STUDY.db", "what sweep or merge wrote")->required();
+  value_option(app, "--csv", "F.csv", "one line per candidate; - is the standard output")
+      ->required();
+}
+
+ExitCode act_export(const CLI::App& app, const Session& session) {
+  const Result<KeptStudy> kept = open_study(*text_of(app, "database"), session);
+  if (!kept) return report_faults(kept.error());
+  const Result<void> written = write_output(*text_of(app, "--csv"), [&](std::ostream& out) {
+    write_study_csv(kept->study, kept->ranking, out);
+  });
+  return written ? ExitCode::Done : report_faults(written.error());
+}
+
+void declare_merge(CLI::App& app) {
+  value_option(app, "parts", "PART.db", "databases of shards")
+      ->required()
+      ->expected(1, 1 << 20)
+      ->allow_extra_args();
+  value_option(app, "--out", "STUDY.db", "the joined study")->required();
+}
+
+ExitCode act_merge(const CLI::App& app, const Session& session) {
+  const std::string path = *text_of(app, "--out");
+  const std::vector<std::string> parts = texts_of(app, "parts");
+  for (const std::string& part : parts)
+    if (!std::filesystem::exists(part))
+      return report_faults({input_error("there is no study database '" + part + "'")});
+  Result<Store> store = Store::open(path, StoreAccess::Write);
+  if (!store) return report_faults(store.error());
+  if (Result<void> merged = merge(*store, parts); !merged) return report_faults(merged.error());
+  if (Result<void> closed = store->close(); !closed) return report_faults(closed.error());
+  const Result<KeptStudy> kept = open_study(path, session);
+  if (!kept) return report_faults(kept.error());
+  write_study_text(kept->study, kept->ranking, 10, std::cout);
+  const auto missing =
+      kept->study.candidates() - static_cast<std::int64_t>(kept->ranking.verdicts.size());
+  if (missing > 0)
+    spdlog::warn("{} of {} candidates have no row yet: a part is missing or not finished", missing,
+                 kept->study.candidates());
+  return kept->ranking.ranked.empty() ? ExitCode::Infeasible : ExitCode::Done;
+}
+
+Command export_subcommand() {
+  return {.name = "export",
+          .summary = "the rows of a study as a table",
+          .example = "pipecast study export study.db --csv study.csv",
+          .declare = declare_export,
+          .act = act_export};
+}
+
+Command merge_subcommand() {
+  return {.name = "merge",
+          .summary = "join the parts of a study that was run in shards",
+          .example = "pipecast study merge part-1.db part-2.db --out study.db",
+          .declare = declare_merge,
+          .act = act_merge};
+}
+
+}  // namespace
+
+Command study_command() {
+  return {.name = "study",
+          .summary = "what came out of a sweep: tables, reports, merging of shards",
+          .example = "pipecast study export study.db --csv study.csv",
+          .subcommands = {export_subcommand(), merge_subcommand()}};
+}
+
+}  // namespace pipecast
