@@ -121,19 +121,23 @@ std::string_view miss_name(Miss miss) {
 std::span<const WorthColumn> worth_columns() { return kWorthColumns; }
 
 FirmQuote firm(const Quote& quote) {
-  const double per_node = quote.price_per_node.middle() + quote.network_per_node.middle() +
-                          quote.facility_per_node.middle();
+  return firm(quote, [](const Uncertain& range) { return range.middle(); });
+}
+
+FirmQuote firm(const Quote& quote, const std::function<double(const Uncertain&)>& draw) {
+  const double per_node =
+      draw(quote.price_per_node) + draw(quote.network_per_node) + draw(quote.facility_per_node);
   FirmQuote result;
   result.devices = quote.devices;
-  result.capital_per_device = quote.price_per_device.middle() + quote.network_per_device.middle() +
-                              per_node / quote.node_devices;
+  result.capital_per_device =
+      draw(quote.price_per_device) + draw(quote.network_per_device) + per_node / quote.node_devices;
   result.amortisation_hours = quote.amortisation_hours;
-  result.rent_per_device_hour = quote.rent_per_device_hour.middle();
+  result.rent_per_device_hour = draw(quote.rent_per_device_hour);
   result.power_per_device_w =
-      (quote.power_per_device.middle() + quote.power_per_node.middle() / quote.node_devices) *
-      quote.power_usage_effectiveness.middle();
-  result.electricity_per_kwh = quote.electricity_per_kwh.middle();
-  result.goodput = quote.goodput.middle();
+      (draw(quote.power_per_device) + draw(quote.power_per_node) / quote.node_devices) *
+      draw(quote.power_usage_effectiveness);
+  result.electricity_per_kwh = draw(quote.electricity_per_kwh);
+  result.goodput = draw(quote.goodput);
   return result;
 }
 

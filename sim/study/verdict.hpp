@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ struct FirmQuote {
 };
 /// The middle of every range;
 FirmQuote firm(const Quote& quote);
+/// The same with each range replaced by what `draw` says.
+FirmQuote firm(const Quote& quote, const std::function<double(const Uncertain&)>& draw);
 
 /// What a step is worth. Unknown numbers are NaN. US dollars.
 struct Worth {

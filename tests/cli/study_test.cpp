@@ -1,0 +1,208 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/cli/shell.hpp"
+
+namespace pipecast::cli {
+namespace {
+
+/// 96 candidates, a third of them no valid shape, some over the memory of a device.
+constexpr const char* kStudy = R"(name: small
+scenario:
+  pipeline: {schedule: 1f1b, ranks: 4, microbatches: 8}
+  workload:
+    costs: {forward: 10 ms, backward_input: 10 ms, backward_weight: 9 ms}
+    activation: {held_by_forward: 5 GiB, released_by_backward_input: 100 MiB}
+    message: 27 MiB
+  platform: {preset: dgx-h100-ib}
+axes:
+  pipeline.schedule: [gpipe, 1f1b, zb-h1, interleaved-1f1b]
+  pipeline.ranks: [2, 4, 8]
+  pipeline.chunks: [1, 2]
+  pipeline.microbatches: [6, 8, 16, 32]
+objectives: [step_s, peak_memory_bytes]
+)";
+
+std::string exported(const Workshop& workshop, const std::string& database) {
+  const Outcome outcome = workshop.sh("pipecast study export " + database + " --csv -");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return outcome.out;
+}
+
+std::string swept(const Workshop& workshop, const std::string& options = "--jobs 2") {
+  const Outcome outcome = workshop.sh("pipecast sweep small.yaml --out whole.db " + options);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return exported(workshop, "whole.db");
+}
+
+TEST(Study, SameRowsWhateverTheNumberOfWorkers) {
+  const Workshop workshop;
+  workshop.write("small.yaml", kStudy);
+  const std::string two = swept(workshop);
+  EXPECT_NE(two.find("simgrid"), std::string::npos);
+  EXPECT_NE(two.find("screening"), std::string::npos);
+  workshop.sh("rm whole.db");
+  EXPECT_EQ(swept(workshop, "--jobs 1"), two);
+  workshop.sh("rm whole.db");
+  EXPECT_EQ(swept(workshop, "--jobs 5"), two);
+}
+
+TEST(Study, TheSameCommandAgainAddsNothing) {
+  const Workshop workshop;
+  workshop.write("small.yaml", kStudy);
+  const std::string first = swept(workshop);
+  EXPECT_EQ(swept(workshop), first);
+  EXPECT_EQ(workshop.listing(), "small.yaml whole.db");
+}
+
+TEST(Study, MergedShardsEqualTheWhole) {
+  const Workshop workshop;
+  workshop.write("small.yaml", kStudy);
+  const std::string whole = swept(workshop);
+  for (const char* part : {"0", "1", "2"}) {
+    const Outcome outcome = workshop.sh(std::string("pipecast sweep small.yaml --out part") + part +
+                                        ".db --quiet --shard " + part + "/3");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+  }
+  const Outcome some = workshop.sh("pipecast study merge part0.db part2.db --out joined.db");
+  EXPECT_NE(some.err.find("have no row yet"), std::string::npos) << some.err;
+  EXPECT_EQ(workshop.sh("pipecast study merge part1.db --out joined.db").code, 0);
+  EXPECT_EQ(exported(workshop, "joined.db"), whole);
+}
+
+TEST(Study, SurvivesBeingKilledAnywhere) {
+  const Workshop workshop;
+  workshop.write("small.yaml", kStudy);
+  const std::string whole = swept(workshop);
+  for (const char* moment : {"0.02", "0.05", "0.08", "0.12", "0.2"})
+    workshop.sh(std::string("pipecast sweep small.yaml --out killed.db --jobs 2 --quiet & p=$!; "
+                            "sleep ") +
+                moment + "; kill -9 $p; wait $p");
+  const Outcome last = workshop.sh("pipecast sweep small.yaml --out killed.db --jobs 2");
+  EXPECT_EQ(last.code, 0) << last.err;
+  EXPECT_EQ(exported(workshop, "killed.db"), whole);
+}
+
+TEST(Study, StopsCleanlyAtAnInterrupt) {
+  const Workshop workshop;
+  workshop.write("small.yaml", kStudy);
+  const Outcome outcome = workshop.sh(
+      "sed -i 's/\\[6, 8, 16, 32\\]/{range: [256, 2048, 1]}/' small.yaml\n"
+      "pipecast sweep small.yaml --out whole.db --jobs 2 & p=$!; sleep 2; kill -TERM $p; wait $p");
+  EXPECT_EQ(outcome.code, 130) << outcome.err;
+  EXPECT_NE(outcome.err.find("goes on from there"), std::string::npos) << outcome.err;
+  EXPECT_EQ(workshop.listing(), "small.yaml whole.db");
+}
+
+TEST(Study, NothingFeasibleEndsWithTheNearestMisses) {
+  const Workshop workshop;
+  workshop.write("small.yaml", kStudy);
+  const Outcome outcome = workshop.sh(
+      "sed -i 's/5 GiB/60 GiB/; s/ranks: \\[2, 4, 8\\]/ranks: [4, 8]/' small.yaml\n"
+      "pipecast sweep small.yaml --out whole.db");
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_NE(outcome.out.find("0 feasible"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("infeasible by reason: shape "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("memory: needs "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("more on rank 0"), std::string::npos) << outcome.out;
+}
+
+TEST(Study, LeavesFilesThatAreNoStudiesAlone) {
+  const Workshop workshop;
+  workshop.write("small.yaml", kStudy);
+  workshop.write("notes.db", "these are no rows, but notes of someone else, long enough to matter");
+  const Outcome notes = workshop.sh("pipecast sweep small.yaml --out notes.db");
+  EXPECT_EQ(notes.code, 1);
+  EXPECT_EQ(notes.err.find("error: 'notes.db' is not a study database"), 0U) << notes.err;
+  EXPECT_EQ(workshop.read("notes.db").find("these are no rows"), 0U);
+  const Outcome missing = workshop.sh("pipecast sweep small.yaml --out no/such/place.db");
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_NE(missing.err.find("cannot open 'no/such/place.db'"), std::string::npos) << missing.err;
+  EXPECT_EQ(workshop.sh("pipecast study export nothing.db --csv -").code, 1);
+}
+
+TEST(Study, NoticesADamagedDatabase) {
+  const Workshop workshop;
+  workshop.write("small.yaml", kStudy);
+  swept(workshop);
+  const Outcome outcome = workshop.sh(
+      "dd if=/dev/urandom of=whole.db bs=1024 seek=8 count=16 conv=notrunc 2>/dev/null\n"
+      "cp whole.db before.db; pipecast sweep small.yaml --out whole.db; s=$?\n"
+      "cmp whole.db before.db || exit 99; exit $s");
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("is damaged"), std::string::npos) << outcome.err;
+}
+
+TEST(Study, KeepsWhatItHasWhenTheDiskIsFull) {
+  const Workshop workshop;
+  workshop.write("small.yaml", kStudy);
+  const std::string whole = swept(workshop);
+  const Outcome full = workshop.sh("ulimit -f 64; pipecast sweep small.yaml --out full.db --quiet");
+  EXPECT_EQ(full.code, 1) << full.err;
+  EXPECT_NE(full.err.find("full.db'"), std::string::npos) << full.err;
+  EXPECT_EQ(workshop.sh("pipecast sweep small.yaml --out full.db --quiet").code, 0);
+  EXPECT_EQ(exported(workshop, "full.db"), whole);
+}
+
+TEST(Study, RefusesToMixStudies) {
+  const Workshop workshop;
+  workshop.write("small.yaml", kStudy);
+  swept(workshop);
+  const Outcome other = workshop.sh(
+      "sed -i 's/forward: 10 ms/forward: 11 ms/' small.yaml\n"
+      "pipecast sweep small.yaml --out whole.db");
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.err.find("holds rows of another study"), std::string::npos) << other.err;
+}
+
+TEST(Study, ReportsEveryFaultOfAStudyAtItsPlace) {
+  const Workshop workshop;
+  workshop.write("wrong.yaml", R"(name: wrong
+scenario:
+  pipeline: {schedule: 1f1b, ranks: 4, microbatches: 8}
+  workload: {costs: {forward: 10 ms, backward: 20 ms}}
+  platform: {delay: 1 us}
+axes:
+  pipeline.schedule: [1f1b, zbh1]
+  pipeline.rnaks: [2, 4]
+  pipeline.microbatches: [8, many]
+)");
+  const Outcome outcome = workshop.sh("pipecast sweep wrong.yaml --out whole.db");
+  EXPECT_EQ(outcome.code, 1);
+  for (const char* place :
+       {"wrong.yaml:7:29: error: unknown schedule 'zbh1'", "did you mean 'zb-h1'?",
+        "unknown key 'rnaks' in pipeline", "wrong.yaml:9:29: error: microbatches"})
+    EXPECT_NE(outcome.err.find(place), std::string::npos) << place << "\n" << outcome.err;
+  EXPECT_EQ(workshop.listing(), "wrong.yaml");
+}
+
+TEST(Study, RefusesGoalsItCannotRead) {
+  const Workshop workshop;
+  workshop.write("wrong.yaml", std::string(kStudy) + R"(constraints: {power: 5}
+training: {critical_batch: 4e6}
+quote: {price_per_node: [5 USD, 3 USD], amortisation: soon}
+uncertainty: {jitter: 7}
+simgrid: sometimes
+)");
+  const Outcome outcome = workshop.sh("pipecast sweep wrong.yaml --out whole.db");
+  EXPECT_EQ(outcome.code, 1);
+  for (const char* part :
+       {"constraints.power", "critical_batch needs reference_batch", "runs from 5 down to 3",
+        "is not a time such as '90 days'", "uncertainty.jitter is 7, allowed is 0 to 1",
+        "simgrid cannot be 'sometimes'"})
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << part << "\n" << outcome.err;
+}
+
+TEST(Study, ShippedStudiesRun) {
+  const Workshop workshop;
+  for (const char* name : {"which-schedule", "rent-a100-or-h100"}) {
+    const Outcome outcome = workshop.sh(std::string("pipecast sweep scenarios/studies/") + name +
+                                        ".yaml --out " + name + ".db");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("simgrid"), std::string::npos) << outcome.out;
+  }
+}
+
+}  // namespace
+}  // namespace pipecast::cli
