@@ -28,11 +28,9 @@ std::vector<Command> builtin_commands() {
   commands.push_back(layout_command());
   commands.push_back(serve_command());
   commands.push_back(import_command());
+  commands.push_back(sweep_command());
+  commands.push_back(study_command());
   return commands;
-  return {
-      run_command(),      check_command(), compare_command(),
-      schedule_command(), sweep_command(), study_command(),
-  };
 }
 
 namespace {
