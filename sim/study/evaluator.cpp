@@ -99,8 +99,8 @@ void fill_times(Figures& figures, const Summary& summary) {
 /// What the step is worth: tokens, devices.
 void fill_scale(Figures& figures, const Scenario& scenario, const Study& study) {
   figures.devices = scenario.parallel.devices();
-  figures.tokens_per_step = study.training.tokens_per_microbatch * scenario.shape.microbatches *
-                            scenario.parallel.data;
+  figures.tokens_per_step =
+      study.training.tokens_per_microbatch * scenario.shape.microbatches * scenario.parallel.data;
 }
 
 /// Times and varied seconds of the replica that is shown.

@@ -166,24 +166,22 @@ Result<PlacedProgram> place(const Scenario& scenario, const ReadContext& context
                             const Platform& platform) {
   Result<std::vector<DeviceId>> devices = devices_of(scenario, platform);
   if (!devices) return fail(std::move(devices.error()));
-  const Seconds hint =
-      expected_transfer(platform, ReplicaDevices(scenario.parallel, *devices).reported(),
-                        scenario.workload);
+  const Seconds hint = expected_transfer(
+      platform, ReplicaDevices(scenario.parallel, *devices).reported(), scenario.workload);
   Result<Program> program = program_of(scenario, context, hint);
   if (!program) return fail(std::move(program.error()));
   PlacedProgram placed{std::move(*program), {}, {}, {}};
   placed.workload = fitted(scenario.workload, placed.program);
   if (scenario.parallel.devices() > scenario.shape.ranks || !placed.workload.sync.empty()) {
-    Result<ReplicatedGraph> built =
-        build_replicated_graph(placed.program, placed.workload, platform, scenario.parallel,
-                               *devices, scenario.transfers);
+    Result<ReplicatedGraph> built = build_replicated_graph(
+        placed.program, placed.workload, platform, scenario.parallel, *devices, scenario.transfers);
     if (!built) return fail(located(std::move(built.error()), scenario.schedule.where));
     placed.graph = std::move(built->shown);
     placed.replicas = std::move(*built);
     return placed;
   }
-  Result<TaskGraph> graph = build_task_graph(placed.program, placed.workload, platform, *devices,
-                                             scenario.transfers);
+  Result<TaskGraph> graph =
+      build_task_graph(placed.program, placed.workload, platform, *devices, scenario.transfers);
   if (!graph) return fail(located(std::move(graph.error()), scenario.schedule.where));
   placed.graph = std::move(*graph);
   return placed;

@@ -98,8 +98,7 @@ std::vector<Cell> table(const Study& study, const Ranking& ranking,
   for (const Objective objective : study.objectives)
     cells.push_back({std::string(objective_name(objective)), {}});
   if (!wants(study, Objective::StepTime)) cells.push_back({"step_s", {}});
-  for (const char* title : {"bubble", "peak", "limited by", "tier"})
-    cells.push_back({title, {}});
+  for (const char* title : {"bubble", "peak", "limited by", "tier"}) cells.push_back({title, {}});
   for (std::size_t place = 0; place < shown.size(); ++place) {
     const Verdict& verdict = ranking.verdicts[shown[place]];
     const Figures& figures = verdict.row.figures;

@@ -172,7 +172,7 @@ axes:
   EXPECT_EQ(outcome.code, 1);
   for (const char* place :
        {"wrong.yaml:7:29: error: unknown schedule 'zbh1'", "did you mean 'zb-h1'?",
-        "unknown key 'rnaks' in pipeline", "wrong.yaml:9:29: error: microbatches"})
+        "unknown key 'rnaks' in pipeline", "wrong.yaml:9:30: error: microbatches"})
     EXPECT_NE(outcome.err.find(place), std::string::npos) << place << "\n" << outcome.err;
   EXPECT_EQ(workshop.listing(), "wrong.yaml");
 }
