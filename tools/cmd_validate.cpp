@@ -16,7 +16,8 @@ namespace {
 void declare_validate(CLI::App& app) {
   value_option(app, "files", "FILE...", "files of published runs (tests/published/data/runs)")
       ->required()
-      ->expected(1, 1000);
+      ->expected(1, 1000)
+      ->allow_extra_args();
   value_option(app, "--out", "F.md", "write the whole page; - is the standard output");
   declare_scenario_options(app);
 }

@@ -1,0 +1,40 @@
+// Predicted beside published step times: what `pipecast validate` prints must not get worse.
+#include "sim/study/validation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "schedules/schedule.hpp"
+#include "sim/read/text_file.hpp"
+
+namespace pipecast {
+namespace {
+
+struct Bound {
+  const char* file;
+  double mean;
+  double worst;
+};
+
+TEST(Validation, StepTimesOfPublishedRuns) {
+  const auto schedules = builtin_schedules();
+  const auto kinds = builtin_platform_kinds();
+  const ReadContext context{schedules, kinds, {std::string(PIPECAST_SOURCE_DIR) + "/platforms"}};
+  for (const Bound& bound : {Bound{"korthikanti", 0.06, 0.15}, Bound{"megatron_sc21", 0.06, 0.15},
+                             Bound{"llama3", 0.06, 0.15}, Bound{"nemo_h100_fp8", 0.06, 0.15}}) {
+    const std::string path =
+        std::string(PIPECAST_TEST_DIR) + "/published/data/runs/" + bound.file + ".yaml";
+    const auto text = read_text_file(path, kMaxYamlBytes);
+    ASSERT_TRUE(text) << path;
+    auto source = read_published_runs(*text, path, context);
+    ASSERT_TRUE(source) << render(source.error());
+    const auto validated = validate(std::move(*source), context);
+    EXPECT_GE(validated.counted, 3) << path;
+    EXPECT_LE(validated.mean_absolute_error, bound.mean) << path;
+    EXPECT_LE(std::abs(validated.worst_error), bound.worst) << path;
+  }
+}
+
+}  // namespace
+}  // namespace pipecast
