@@ -4,11 +4,23 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <tuple>
+#include <utility>
 
 #include "sim/read/text_file.hpp"
 
 namespace pipecast {
 namespace {
+
+// Newer expats deprecate these two for 64-bit ones that older ones lack; files here are small.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+/// Line and column of what is being parsed, from 1.
+std::pair<int, int> position(XML_Parser parser) {
+  return {static_cast<int>(XML_GetCurrentLineNumber(parser)),
+          static_cast<int>(XML_GetCurrentColumnNumber(parser)) + 1};
+}
+#pragma GCC diagnostic pop
 
 /// What the parser's callbacks share: the open elements, outermost first.
 struct Building {
@@ -32,8 +44,7 @@ void on_start(void* user, const XML_Char* name, const XML_Char** attributes) {
     return refuse(building, fmt::format("the file has more than {} elements", kMaxXmlNodes));
   XmlNode node;
   node.name = name;
-  node.line = static_cast<int>(XML_GetCurrentLineNumber(building.parser));
-  node.column = static_cast<int>(XML_GetCurrentColumnNumber(building.parser)) + 1;
+  std::tie(node.line, node.column) = position(building.parser);
   for (; *attributes != nullptr; attributes += 2)
     node.attributes.emplace_back(attributes[0], attributes[1]);
   building.open.push_back(std::move(node));
@@ -76,8 +87,7 @@ Result<XmlNode> parse_xml(std::string_view text, const std::string& file) {
   const XML_Status status =
       XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()), XML_TRUE);
   if (status == XML_STATUS_OK) return std::move(building.root);
-  const auto line = static_cast<int>(XML_GetCurrentLineNumber(parser.get()));
-  const auto column = static_cast<int>(XML_GetCurrentColumnNumber(parser.get())) + 1;
+  const auto [line, column] = position(parser.get());
   const LinedText lined{std::string(text)};
   const std::string why =
       building.refusal.empty() ? XML_ErrorString(XML_GetErrorCode(parser.get())) : building.refusal;
