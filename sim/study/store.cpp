@@ -163,6 +163,21 @@ std::string tables() {
       kApplicationId, kLayout, figure_list(" REAL NOT NULL"));
 }
 
+/// A writer that was killed before its tables were there leaves the first page of a database that
+/// nobody has put anything into.
+Result<bool> is_blank(const Session& session) {
+  const Result<int> marked = session.number("PRAGMA application_id");
+  if (!marked) return fail(marked.error());
+  const Result<int> things = session.number("SELECT count(*) FROM sqlite_master");
+  if (!things) return fail(things.error());
+  return *marked == 0 && *things == 0;
+}
+
+Diagnostic no_study(const std::string& path) {
+  return input_error(fmt::format("there is no study database '{}'", path),
+                     "pipecast sweep STUDY --out study.db makes one");
+}
+
 Result<void> check_owner(const Session& session, const std::string& path) {
   const Result<int> owner = session.number("PRAGMA application_id");
   if (!owner) return fail(owner.error());
@@ -201,10 +216,8 @@ Store::~Store() {
 Result<Store> Store::open(const std::string& path, StoreAccess access) {
   std::error_code unknown;
   const auto size = std::filesystem::file_size(path, unknown);
-  const bool is_new = static_cast<bool>(unknown) || size == 0;
-  if (access == StoreAccess::Read && is_new)
-    return fail(input_error(fmt::format("there is no study database '{}'", path),
-                            "pipecast sweep STUDY --out study.db makes one"));
+  bool is_new = static_cast<bool>(unknown) || size == 0;
+  if (access == StoreAccess::Read && is_new) return fail(no_study(path));
   const int flags = access == StoreAccess::Read ? SQLITE_OPEN_READWRITE
                                                 : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3* raw = nullptr;
@@ -215,6 +228,12 @@ Result<Store> Store::open(const std::string& path, StoreAccess access) {
   sqlite3_extended_result_codes(raw, 0);
   sqlite3_busy_timeout(raw, access == StoreAccess::Read ? 5000 : 500);
   const Session session(path, raw);
+  if (!is_new) {
+    const Result<bool> blank = is_blank(session);
+    if (!blank) return fail(blank.error());
+    if (*blank && access == StoreAccess::Read) return fail(no_study(path));
+    is_new = *blank;
+  }
   if (!is_new)
     if (Result<void> owned = check_owner(session, path); !owned) return fail(owned.error());
   if (access == StoreAccess::Write)
