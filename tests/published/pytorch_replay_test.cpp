@@ -2,6 +2,7 @@
 // dependencies give its step.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <map>
