@@ -28,19 +28,13 @@ void require_positive(Diagnostics& faults, std::string_view name, int value) {
         input_error(std::string(name) + " must be at least 1, not " + std::to_string(value)));
 }
 
+/// What the cost of a layout needs beside its devices.
 Diagnostics check_positive(const ParallelLayout& layout) {
-  Diagnostics faults;
-  require_positive(faults, "tensor", layout.tensor);
-  require_positive(faults, "pipeline", layout.pipeline);
+  Diagnostics faults = check(layout);
   require_positive(faults, "chunks", layout.chunks);
-  require_positive(faults, "context", layout.context);
-  require_positive(faults, "data", layout.data);
-  require_positive(faults, "expert", layout.expert);
-  require_positive(faults, "expert_tensor", layout.expert_tensor);
   require_positive(faults, "sequence", layout.sequence);
   require_positive(faults, "microbatch_size", layout.microbatch_size);
   require_positive(faults, "global_batch", layout.global_batch);
-  if (layout.zero < 0 || layout.zero > 3) faults.push_back(input_error("zero must be from 0 to 3"));
   return faults;
 }
 
@@ -56,12 +50,6 @@ void check_experts(Diagnostics& faults, const ParallelLayout& layout,
   require_divides(faults, "the number of experts", model.experts.count, "expert", layout.expert);
   require_divides(faults, "expert width", model.experts.width, "expert_tensor",
                   layout.expert_tensor);
-  const int group = layout.data * layout.context * layout.tensor;
-  if (group % (layout.expert * layout.expert_tensor) != 0)
-    faults.push_back(infeasible(
-        "expert × expert_tensor is " + std::to_string(layout.expert * layout.expert_tensor) +
-            " and must divide data × context × tensor, which is " + std::to_string(group),
-        "the expert group reuses those devices"));
 }
 
 /// `parts` numbers as equal as possible that add up to `total`, larger ones first.
@@ -139,7 +127,8 @@ Result<int> microbatches(const ParallelLayout& layout) {
 
 Diagnostics check(const ParallelLayout& layout, const TransformerModel& model) {
   Diagnostics faults = check_positive(layout);
-  if (!faults.empty()) return faults;
+  const auto wrong = [](const Diagnostic& fault) { return fault.fault == Fault::Input; };
+  if (std::any_of(faults.begin(), faults.end(), wrong)) return faults;
   require_divides(faults, "the number of heads", model.heads, "tensor", layout.tensor);
   require_divides(faults, "feed_forward", model.feed_forward, "tensor", layout.tensor);
   require_divides(faults, "hidden", model.hidden, "tensor", layout.tensor);

@@ -6,30 +6,13 @@
 namespace pipecast {
 namespace {
 
-/// Degree of a dimension as the order over the devices counts it: experts reuse other dimensions.
-int degree(const ParallelLayout& layout, ParallelDimension dimension) {
-  switch (dimension) {
-    case ParallelDimension::Tensor:
-      return layout.tensor;
-    case ParallelDimension::Context:
-      return layout.context;
-    case ParallelDimension::Expert:
-      return 1;
-    case ParallelDimension::Data:
-      return layout.data;
-    case ParallelDimension::Pipeline:
-      return layout.pipeline;
-  }
-  return 1;
-}
-
-/// Distance in the order between neighbours of each dimension.
+/// Distance in the order between neighbours of each dimension; experts reuse the other dimensions.
 std::array<int, 5> strides(const ParallelLayout& layout) {
   std::array<int, 5> stride{};
   int next = 1;
   for (const ParallelDimension dimension : layout.order) {
     stride[static_cast<std::size_t>(dimension)] = next;
-    next *= degree(layout, dimension);
+    if (dimension != ParallelDimension::Expert) next *= degree(layout, dimension);
   }
   return stride;
 }

@@ -54,6 +54,22 @@ std::string_view dimension_abbreviation(ParallelDimension dimension) {
   return {};
 }
 
+int degree(const ParallelLayout& layout, ParallelDimension dimension) {
+  switch (dimension) {
+    case ParallelDimension::Tensor:
+      return layout.tensor;
+    case ParallelDimension::Context:
+      return layout.context;
+    case ParallelDimension::Expert:
+      return layout.expert;
+    case ParallelDimension::Data:
+      return layout.data;
+    case ParallelDimension::Pipeline:
+      return layout.pipeline;
+  }
+  return 1;
+}
+
 std::string order_text(const DimensionOrder& order) {
   std::string text;
   for (const ParallelDimension dimension : order)

@@ -93,6 +93,8 @@ inline constexpr int kMaxLayoutDevices = 1 << 20;
 std::string_view dimension_name(ParallelDimension dimension);
 /// `tp`, `cp`, `ep`, `dp`, `pp`.
 std::string_view dimension_abbreviation(ParallelDimension dimension);
+/// How many ways the layout cuts along a dimension.
+int degree(const ParallelLayout& layout, ParallelDimension dimension);
 /// `tp-cp-ep-dp-pp`.
 std::string order_text(const DimensionOrder& order);
 

@@ -191,17 +191,12 @@ class NodeBuilder {
 }  // namespace
 
 Result<YamlDocument> parse_json(std::string_view text, const std::string& file) {
+  Result<YamlDocument> document = document_of(text, file);
+  if (!document) return document;
   SourceSpan whole;
   whole.file = file;
-  if (text.size() > kMaxYamlBytes)
-    return fail(
-        input_error(fmt::format("the text is larger than {} MiB", kMaxYamlBytes >> 20), {}, whole));
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  if (auto fault = text_fault(text, file)) return fail(std::move(*fault));
-  YamlDocument document;
-  document.sources.push_back({file, LinedText(std::string(text))});
   FaultList faults;
-  NodeBuilder builder(document.sources[0], text, faults);
+  NodeBuilder builder(document->sources[0], text, faults);
   const CountingIterator begin(text.data(), builder.consumed());
   const CountingIterator end(text.data() + text.size(), builder.consumed());
   bool good = false;
@@ -212,7 +207,7 @@ Result<YamlDocument> parse_json(std::string_view text, const std::string& file) 
   }
   if (!good && faults.empty()) faults.add(input_error("this is not JSON", {}, whole));
   if (!faults.empty()) return fail(faults.take(file));
-  document.root = builder.take_root();
+  document->root = builder.take_root();
   return document;
 }
 

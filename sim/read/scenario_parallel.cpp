@@ -125,22 +125,6 @@ std::vector<std::string> order_words(const YamlCursor& given) {
   return words;
 }
 
-int degree(const ParallelLayout& layout, ParallelDimension dimension) {
-  switch (dimension) {
-    case ParallelDimension::Tensor:
-      return layout.tensor;
-    case ParallelDimension::Context:
-      return layout.context;
-    case ParallelDimension::Expert:
-      return layout.expert;
-    case ParallelDimension::Data:
-      return layout.data;
-    case ParallelDimension::Pipeline:
-      return layout.pipeline;
-  }
-  return 1;
-}
-
 DimensionOrder read_order(const YamlCursor& given, const ParallelLayout& layout) {
   const std::vector<std::string> known{"tp",     "cp",      "ep",     "dp",   "pp",
                                        "tensor", "context", "expert", "data", "pipeline"};

@@ -6,26 +6,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sim/base/utf8.hpp"
+
 namespace pipecast {
 namespace {
 
 constexpr std::size_t kLongestShown = 40;
 constexpr std::size_t kLongestSourceLine = 64 << 10;
-
-/// Bytes of the UTF-8 character that begins `text`, or 0 when there is none (RFC 3629).
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xED && byte(1) > 0x9F;
-  const bool beyond = first == 0xF4 && byte(1) > 0x8F;
-  return overlong || surrogate || beyond ? 0 : length;
-}
 
 bool is_printable(unsigned char byte) { return byte == '\t' || (byte >= 0x20 && byte != 0x7F); }
 

@@ -258,17 +258,10 @@ class TomlParser {
 }  // namespace
 
 Result<YamlDocument> parse_toml(std::string_view text, const std::string& file) {
-  SourceSpan whole;
-  whole.file = file;
-  if (text.size() > kMaxYamlBytes)
-    return fail(
-        input_error(fmt::format("the text is larger than {} MiB", kMaxYamlBytes >> 20), {}, whole));
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  if (auto fault = text_fault(text, file)) return fail(std::move(*fault));
-  YamlDocument document;
-  document.sources.push_back({file, LinedText(std::string(text))});
+  Result<YamlDocument> document = document_of(text, file);
+  if (!document) return document;
   FaultList faults;
-  document.root = TomlParser(document.sources[0], text, faults).run();
+  document->root = TomlParser(document->sources[0], text, faults).run();
   if (!faults.empty()) return fail(faults.take(file));
   return document;
 }

@@ -323,7 +323,7 @@ std::optional<YamlNode> parse_into(const YamlSource& source, std::string_view te
 
 }  // namespace
 
-Result<YamlDocument> parse_yaml(std::string_view text, const std::string& file) {
+Result<YamlDocument> document_of(std::string_view& text, const std::string& file) {
   SourceSpan whole;
   whole.file = file;
   if (text.size() > kMaxYamlBytes)
@@ -333,11 +333,19 @@ Result<YamlDocument> parse_yaml(std::string_view text, const std::string& file) 
   if (auto fault = text_fault(text, file)) return fail(std::move(*fault));
   YamlDocument document;
   document.sources.push_back({file, LinedText(std::string(text))});
+  return document;
+}
+
+Result<YamlDocument> parse_yaml(std::string_view text, const std::string& file) {
+  Result<YamlDocument> document = document_of(text, file);
+  if (!document) return document;
+  SourceSpan whole;
+  whole.file = file;
   FaultList faults;
-  auto root = parse_into(document.sources[0], text, 0, 0, faults);
+  auto root = parse_into(document->sources[0], text, 0, 0, faults);
   if (!root) return fail(faults.take(file));
-  document.root = std::move(*root);
-  if (document.root.kind == YamlKind::Null)
+  document->root = std::move(*root);
+  if (document->root.kind == YamlKind::Null)
     return fail(input_error("the file is empty", {}, whole));
   return document;
 }

@@ -66,6 +66,10 @@ struct YamlDocument {
   SourceSpan span(const YamlMark& mark) const;
 };
 
+/// A document without nodes that knows its text, for every reader that makes one. Checks size and
+/// encoding; `text` loses a byte-order mark.
+Result<YamlDocument> document_of(std::string_view& text, const std::string& file);
+
 /// Text → nodes, or every fault of its form: what YAML refuses, duplicate keys (both lines are
 /// named), merge keys, tags, keys that are not text, more than one document, unclosed quotes, and
 /// the bounds above. No exception leaves. O(bytes).

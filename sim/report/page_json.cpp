@@ -8,26 +8,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "sim/base/utf8.hpp"
+
 namespace pipecast {
 namespace {
 
 constexpr std::size_t kShortList = 24;
-
-/// Length of the UTF-8 sequence at the front, 0 when it is none.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  const unsigned char second = byte(1);
-  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-  const bool surrogate = lead == 0xed && second >= 0xa0;
-  const bool beyond = lead == 0xf4 && second >= 0x90;
-  return overlong || surrogate || beyond ? 0 : length;
-}
 
 bool needs_escape(unsigned char letter) {
   return letter < 0x20 || letter == '"' || letter == '\\' || letter == '<' || letter == '>' ||
@@ -129,7 +115,7 @@ PageJson& PageJson::text(std::string_view value) {
   begin_value();
   text_ += '"';
   while (!value.empty()) {
-    const std::size_t length = sequence_length(value);
+    const std::size_t length = utf8_length(value);
     const auto first = static_cast<unsigned char>(value.front());
     if (length == 0)
       text_ += "\xEF\xBF\xBD";
