@@ -107,7 +107,9 @@ Diagnostic too_small(std::string_view schedule, const Problem& problem, int rank
   return infeasible(std::string(schedule) + ": the memory limit on rank " + std::to_string(rank) +
                         " is " + number(limit) + ", one microbatch needs " +
                         number(smallest_limit(problem, rank)),
-                    "raise memory_limit or memory_limit_bytes");
+                    (in_bytes ? "memory_limit_bytes: at least " : "memory_limit: at least ") +
+                        (in_bytes ? number(smallest_limit(problem, rank))
+                                  : std::to_string(smallest_limit(problem, rank))));
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ ExitCode act_write(const CLI::App& app, const Session& session) {
 
 Command layout_command() {
   return {"layout",
-          "Layouts of other frameworks: read, and written as a launch line",
+          "layouts of other frameworks: read, and written as a launch line",
           "pipecast layout read run.sh --devices 64 --vocabulary 128256",
           nullptr,
           nullptr,

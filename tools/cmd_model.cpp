@@ -66,7 +66,7 @@ ExitCode act_show(const CLI::App& app, const Session& session) {
 
 Command model_command() {
   return {"model",
-          "Shapes of transformers: presets and Hugging Face files",
+          "shapes of transformers: presets and Hugging Face files",
           "pipecast model show llama3-8b",
           nullptr,
           nullptr,

@@ -39,7 +39,7 @@ ExitCode act_serve(const CLI::App& app, const Session& session) {
 }  // namespace
 
 Command serve_command() {
-  return {"serve", "Inference: batch size against latency, request lists through a pipeline",
+  return {"serve", "inference: batch size against latency, request lists through a pipeline",
           "pipecast serve scenarios/serving/llama2-70b-chat.yaml", declare_serve, act_serve};
 }
 

@@ -19,7 +19,7 @@ void declare_validate(CLI::App& app) {
       ->expected(1, 1000)
       ->allow_extra_args();
   value_option(app, "--out", "F.md", "write the whole page; - is the standard output");
-  declare_scenario_options(app);
+  declare_presets_option(app);
 }
 
 Result<ValidationSource> validated_file(const std::string& path, const ReadContext& context) {

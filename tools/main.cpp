@@ -85,6 +85,14 @@ ExitCode act(const CLI::App& app, const std::vector<Command>& commands, const Se
   return command->act(*chosen, session);
 }
 
+/// The code, unless what was printed did not arrive.
+ExitCode flushed(ExitCode code) {
+  std::cout.flush();
+  if (std::cout.good() || code != ExitCode::Done) return code;
+  std::cerr << "pipecast: cannot write to the standard output\n";
+  return ExitCode::Input;
+}
+
 ExitCode dispatch(int argc, const char* const* argv) {
   const std::vector<Command> commands = builtin_commands();
   CLI::App app{kAbout, "pipecast"};
@@ -98,16 +106,13 @@ ExitCode dispatch(int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
     app.exit(help_or_version);
-    return ExitCode::Done;
+    return flushed(ExitCode::Done);
   } catch (const CLI::ParseError& error) {
     return usage_error(error.what());
   }
   const Session session{builtin_schedules(), builtin_platform_kinds(), preset_folders()};
   const ExitCode code = act(app, commands, session);
-  std::cout.flush();
-  if (std::cout.good() || code != ExitCode::Done) return code;
-  std::cerr << "pipecast: cannot write to the standard output\n";
-  return ExitCode::Input;
+  return flushed(code);
 }
 
 /// A failed assertion has already printed the violated sentence.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,7 +15,8 @@ namespace pipecast {
 namespace {
 
 Diagnostic cannot_write(const std::string& path, int error) {
-  std::string message = "cannot write '" + path + "'";
+  std::string message =
+      path == "-" ? "cannot write to the standard output" : "cannot write '" + path + "'";
   if (error != 0) message += std::string(": ") + std::strerror(error);
   return input_error(std::move(message));
 }

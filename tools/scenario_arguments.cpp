@@ -4,15 +4,19 @@
 
 namespace pipecast {
 
+void declare_presets_option(CLI::App& app) {
+  value_option(app, "--presets", "DIR", "look for platform presets here first; repeatable")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void declare_scenario_options(CLI::App& app) {
   value_option(app, "--set", "KEY.PATH=VALUE",
                "change one value of the scenario, such as pipeline.microbatches=32; repeatable")
       ->allow_extra_args(false)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  value_option(app, "--presets", "DIR", "look for platform presets here first; repeatable")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  declare_presets_option(app);
 }
 
 void declare_trace_detail(CLI::App& app) {

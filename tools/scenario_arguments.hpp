@@ -8,6 +8,9 @@
 
 namespace pipecast {
 
+/// `--presets`, for commands that read presets.
+void declare_presets_option(CLI::App& app);
+
 /// `--set` and `--presets`, which every command that reads scenarios has.
 void declare_scenario_options(CLI::App& app);
 

@@ -105,13 +105,25 @@ std::string render(const Diagnostics& diagnostics, Color color) {
   return text;
 }
 
+namespace {
+
+/// Names are often written with capitals where ours have none.
+std::string lower_case(std::string_view word) {
+  std::string result(word);
+  for (char& letter : result)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return result;
+}
+
+}  // namespace
+
 std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates) {
   if (word.size() > 64) return std::nullopt;
   const std::size_t tolerance = std::max<std::size_t>(1, word.size() / 3);
   std::size_t best = tolerance + 1;
   std::optional<std::string> found;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
+    const std::size_t distance = edit_distance(lower_case(word), lower_case(candidate));
     if (distance < best) {
       best = distance;
       found = candidate;

@@ -96,6 +96,12 @@ TEST(ExitCode, HelpAndVersionAreAnswers) {
 TEST(ExitCode, AFullStandardOutputIsAnError) {
   const Workshop workshop;
   EXPECT_EQ(workshop.sh("pipecast schedule list >/dev/full").code, 1);
+  EXPECT_EQ(workshop.sh("pipecast --help >/dev/full").code, 1);
+  EXPECT_EQ(workshop.sh("pipecast run --help >/dev/full").code, 1);
+  const Outcome json =
+      workshop.sh("pipecast run scenarios/zero-bubble-1.5b.yaml --quiet --json - >/dev/full");
+  EXPECT_EQ(json.code, 1);
+  EXPECT_TRUE(contains(json.err, "cannot write to the standard output")) << json.err;
 }
 
 }  // namespace

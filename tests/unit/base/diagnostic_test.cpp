@@ -42,6 +42,7 @@ TEST(Render, ShowsAPieceOfALongLineAndSplitsNoCharacter) {
 TEST(Suggest, NamesWhatIsNearOrAllThereIs) {
   const std::vector<std::string> words{"ranks", "chunks"};
   EXPECT_EQ(suggest("rank", words), "did you mean 'ranks'?");
+  EXPECT_EQ(suggest("CHUNKS", words), "did you mean 'chunks'?");
   EXPECT_EQ(suggest("colour", words), "one of: ranks, chunks");
 }
 
