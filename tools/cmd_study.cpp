@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "sim/study/ranking.hpp"
+#include "sim/study/study_page.hpp"
 #include "sim/study/study_table.hpp"
 #include "sim/study/sweep.hpp"
 #include "tools/commands.hpp"
@@ -77,6 +78,29 @@ ExitCode act_merge(const CLI::App& app, const Session& session) {
   return kept->ranking.ranked.empty() ? ExitCode::Infeasible : ExitCode::Done;
 }
 
+void declare_report(CLI::App& app) {
+  value_option(app, "database", "STUDY.db", "what sweep or merge wrote")->required();
+  value_option(app, "--out", "F.html", "the page; - is the standard output")->required();
+}
+
+ExitCode act_report(const CLI::App& app, const Session& session) {
+  const Result<KeptStudy> kept = open_study(*text_of(app, "database"), session);
+  if (!kept) return report_faults(kept.error());
+  Evaluator evaluator(kept->study, session.context());
+  const Page page = study_page(kept->study, evaluator, kept->ranking);
+  const Result<void> written =
+      write_output(*text_of(app, "--out"), [&](std::ostream& out) { write_page(page, out); });
+  return written ? ExitCode::Done : report_faults(written.error());
+}
+
+Command report_subcommand() {
+  return {.name = "report",
+          .summary = "the answers of a study as one HTML page that opens offline",
+          .example = "pipecast study report study.db --out study.html",
+          .declare = declare_report,
+          .act = act_report};
+}
+
 Command export_subcommand() {
   return {.name = "export",
           .summary = "the rows of a study as a table",
@@ -99,7 +123,7 @@ Command study_command() {
   return {.name = "study",
           .summary = "what came out of a sweep: tables, reports, merging of shards",
           .example = "pipecast study export study.db --csv study.csv",
-          .subcommands = {export_subcommand(), merge_subcommand()}};
+          .subcommands = {report_subcommand(), export_subcommand(), merge_subcommand()}};
 }
 
 }  // namespace pipecast

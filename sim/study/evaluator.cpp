@@ -8,6 +8,7 @@
 
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
+#include "sim/study/estimate_step.hpp"
 #include "sim/study/random_source.hpp"
 
 namespace pipecast {
@@ -96,6 +97,18 @@ void fill_times(Figures& figures, const Summary& summary) {
   figures.tasks = static_cast<double>(summary.tasks);
 }
 
+/// A model knows its tokens and FLOPs, and the end of the step that the graph does not carry.
+void fill_model(Figures& figures, const ModelRun& model, const Program& program,
+                const Summary& summary) {
+  const StepEstimate estimate = estimate_step(model, program, summary);
+  const StepTail tail = step_tail(model.planned.plan, model.derivation, model.links);
+  figures.step_s = estimate.step_s;
+  figures.waiting_for_collective_s = (tail.gradients + tail.parameters).value;
+  figures.tokens_per_step = model.derivation.tokens;
+  figures.model_flops = model.derivation.model_flops;
+  figures.peak_flops = model.derivation.peak_flops * estimate.devices;
+}
+
 /// What the step is worth: tokens, devices.
 void fill_scale(Figures& figures, const Scenario& scenario, const Study& study) {
   figures.devices = scenario.parallel.devices();
@@ -169,6 +182,7 @@ StudyRow Evaluator::evaluate(const Scenario& scenario, Tier tier, const Variatio
   fill_times(row.figures, summary);
   fill_memory(row.figures, summary);
   fill_scale(row.figures, scenario, study_);
+  if (scenario.model) fill_model(row.figures, *scenario.model, placed->program, summary);
   return row;
 }
 

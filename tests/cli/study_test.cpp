@@ -1,5 +1,7 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/cli/shell.hpp"
@@ -192,6 +194,41 @@ simgrid: sometimes
         "is not a time such as '90 days'", "uncertainty.jitter is 7, allowed is 0 to 1",
         "simgrid cannot be 'sometimes'"})
     EXPECT_NE(outcome.err.find(part), std::string::npos) << part << "\n" << outcome.err;
+}
+
+TEST(Study, ReportHoldsTheAnswers) {
+  const Workshop workshop;
+  ASSERT_EQ(
+      workshop.sh("pipecast sweep scenarios/studies/rent-a100-or-h100.yaml --out rent.db").code, 0);
+  const Outcome report = workshop.sh("pipecast study report rent.db --out rent.html");
+  EXPECT_EQ(report.code, 0) << report.err;
+  const std::string page = workshop.read("rent.html");
+  for (const char* title :
+       {"Feasible candidates, best first", "What the winner hangs on", "When ranges are drawn",
+        "Where clusters cost the same", "The winner again", "one rank 10 % slower"})
+    EXPECT_NE(page.find(title), std::string::npos) << title;
+  EXPECT_EQ(workshop.sh("pipecast study report rent.db --out again.html").code, 0);
+  EXPECT_EQ(workshop.read("again.html"), page);
+}
+
+/// Tokens, FLOPs and the end of the step come from the model where there is one.
+TEST(Study, AModelKnowsItsTokens) {
+  const Workshop workshop;
+  workshop.write("layouts.yaml",
+                 "name: microbatch sizes\n"
+                 "base: scenarios/models/ascend-gpt2-microbatch-2.yaml\n"
+                 "axes: {transfers: [overlapped, blocking]}\n"
+                 "objectives: [tokens_per_s]\n");
+  const Outcome sweep = workshop.sh("pipecast sweep layouts.yaml --out layouts.db");
+  ASSERT_EQ(sweep.code, 0) << sweep.err;
+  ASSERT_EQ(workshop
+                .sh("pipecast run scenarios/models/ascend-gpt2-microbatch-2.yaml --json r.json "
+                    "--quiet")
+                .code,
+            0);
+  const auto run = nlohmann::json::parse(workshop.read("r.json"));
+  const std::string tokens = fmt::format("{:.4g}", run["throughput"]["tokens_per_s"].get<double>());
+  EXPECT_NE(sweep.out.find(tokens), std::string::npos) << tokens << "\n" << sweep.out;
 }
 
 TEST(Study, ShippedStudiesRun) {
