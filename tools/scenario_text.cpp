@@ -136,7 +136,8 @@ void list_workload(Listing& listing, const Workload& workload) {
   bytes("parameters", &StageBytes::parameters);
   bytes("gradients", &StageBytes::gradients);
   bytes("optimizer", &StageBytes::optimizer);
-  if (workload.sync.empty()) return;
+  // Without an exchange the gradients above are kept only; left out, they would be exchanged.
+  if (workload.sync.empty()) return listing.line("workload.gradient", "0 B", "not exchanged");
   const auto sync = [&](std::string_view path, auto part, auto text_of) {
     const std::function<std::string(const StageSync&)> text = [&](const StageSync& stage) {
       return text_of(stage.*part);
@@ -150,7 +151,8 @@ void list_workload(Listing& listing, const Workload& workload) {
 }
 
 /// Only where something but the pipeline is parallel.
-void list_parallel(Listing& listing, const ParallelLayout& layout) {
+void list_parallel(Listing& listing, const Scenario& scenario) {
+  const ParallelLayout& layout = scenario.parallel;
   if (layout.devices() == layout.pipeline && layout.zero == 0) return;
   const auto number = [&](std::string_view key, int value) {
     listing.line(fmt::format("parallel.{}", key), std::to_string(value));
@@ -162,7 +164,11 @@ void list_parallel(Listing& listing, const ParallelLayout& layout) {
   number("data", layout.data);
   number("expert", layout.expert);
   number("expert_tensor", layout.expert_tensor);
-  number("zero", layout.zero);
+  // What a model's device keeps is printed, so nothing is left for ZeRO to cut.
+  if (scenario.model)
+    listing.line("parallel.zero", "0", "in the bytes above");
+  else
+    number("zero", layout.zero);
   listing.line("parallel.order", order_text(layout.order));
   listing.line("parallel.replicas", layout.replicas == Replicas::All ? "all" : "symmetric");
   const GradientReduction& reduction = layout.gradient_reduction;
@@ -279,7 +285,7 @@ std::string scenario_text(const Scenario& scenario, const ReadContext& context) 
   list_pipeline(listing, scenario, context);
   list_workload(listing, scenario.workload);
   list_platform(listing, scenario, context);
-  list_parallel(listing, scenario.parallel);
+  list_parallel(listing, scenario);
   list_imperfections(listing, scenario.imperfections);
   list_runtime(listing, scenario);
   return listing.take();

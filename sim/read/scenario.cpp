@@ -56,8 +56,7 @@ Scenario read_scenario_block(const YamlCursor& root, const std::string& file,
       root.require("workload", "costs: {forward: …, backward: …}, or model: {preset: …}");
   scenario.parallel = read_parallel(root, workload, pipeline.shape, faults);
   const bool from_model = workload && workload->is_map() && workload->has("model");
-  if (workload && !from_model)
-    scenario.workload = sharded(read_workload(*workload, pipeline), scenario.parallel);
+  if (workload && !from_model) scenario.workload = read_workload(*workload, pipeline);
   if (const auto block =
           root.require("platform", "a preset, a kind with parameters, a file, or a delay"))
     scenario.platform = read_platform(

@@ -57,7 +57,7 @@ struct Scenario {
   std::string name;
   ScheduleChoice schedule;
   Shape shape;
-  Workload workload;
+  Workload workload;        ///< from a model: what a device keeps; else before ZeRO cuts anything
   ParallelLayout parallel;  ///< with the pipeline and chunks of the shape
   PlatformChoice platform;
   Imperfections imperfections;

@@ -27,6 +27,12 @@ Result<Program> program_of(const Scenario& scenario, const ReadContext& context,
   return program;
 }
 
+/// Bytes that a file gives are whole, derived ones are those of a device already.
+Workload on_a_device(const Scenario& scenario, const Program& program) {
+  return fitted(scenario.model ? scenario.workload : sharded(scenario.workload, scenario.parallel),
+                program);
+}
+
 std::optional<StepBound> bound_of(const Scenario& scenario, const ReadContext& context,
                                   Seconds transfer_hint) {
   const ScheduleInfo* schedule = find_schedule(context.schedules, scenario.schedule.name);
@@ -171,7 +177,7 @@ Result<PlacedProgram> place(const Scenario& scenario, const ReadContext& context
   Result<Program> program = program_of(scenario, context, hint);
   if (!program) return fail(std::move(program.error()));
   PlacedProgram placed{std::move(*program), {}, {}, {}};
-  placed.workload = fitted(scenario.workload, placed.program);
+  placed.workload = on_a_device(scenario, placed.program);
   if (scenario.parallel.devices() > scenario.shape.ranks || !placed.workload.sync.empty()) {
     Result<ReplicatedGraph> built = build_replicated_graph(
         placed.program, placed.workload, platform, scenario.parallel, *devices, scenario.transfers);
@@ -198,7 +204,7 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
   if (!faults.empty()) return fail(std::move(faults));
   Result<std::vector<DeviceId>> devices = devices_of(scenario, *platform);
   if (!devices) return fail(std::move(devices.error()));
-  Workload workload = fitted(scenario.workload, *program);
+  Workload workload = on_a_device(scenario, *program);
   PreparedRun run{.scenario = scenario.name,
                   .schedule = schedule_name(scenario.schedule),
                   .program = std::move(*program),

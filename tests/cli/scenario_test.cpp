@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -12,8 +14,11 @@ namespace {
 
 std::vector<std::string> scenarios() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(PIPECAST_SOURCE_DIR "/scenarios"))
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  for (const std::string folder : {"", "models/"})
+    for (const auto& entry :
+         std::filesystem::directory_iterator(PIPECAST_SOURCE_DIR "/scenarios/" + folder))
+      if (entry.path().extension() == ".yaml")
+        names.push_back(folder + entry.path().stem().string());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -58,6 +63,24 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, EveryScenario, testing::ValuesIn(scenarios()
                          [](const testing::TestParamInfo<std::string>& scenario) {
                            return std::regex_replace(scenario.param, std::regex("\\W"), "_");
                          });
+
+/// What a file gives is whole, whatever ZeRO then cuts: printed and read again it is cut once.
+TEST(Scenario, ShardedBytesAreNotShardedTwice) {
+  const Workshop workshop;
+  const std::string options =
+      " --set parallel='{tensor: 8, data: 4, zero: 2}' --set workload.gradients='8 GB' "
+      "--set workload.optimizer='24 GB' --set workload.parameters='4 GB'";
+  const std::string file = "scenarios/gradients-and-messages-share-cards.yaml";
+  ASSERT_EQ(workshop.sh("pipecast check --show-defaults " + file + options + " >whole.yaml").code,
+            0);
+  EXPECT_EQ(workshop.sh("pipecast run " + file + options + " --json a.json").code, 0);
+  EXPECT_EQ(workshop.sh("pipecast run whole.yaml --json b.json").code, 0);
+  const auto first = nlohmann::json::parse(workshop.read("a.json"));
+  const auto again = nlohmann::json::parse(workshop.read("b.json"));
+  EXPECT_EQ(first["digest"], again["digest"]);
+  EXPECT_EQ(first["ranks"][0]["static_bytes"], again["ranks"][0]["static_bytes"]);
+  EXPECT_EQ(first["ranks"][0]["static_bytes"], 2 * (4e9 + 8e9 / 4 + 24e9 / 4));
+}
 
 TEST(Scenario, ASearchingScheduleIsHeldToItsLowerBound) {
   const Workshop workshop;

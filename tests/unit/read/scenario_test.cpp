@@ -184,9 +184,11 @@ TEST(Scenario, WhatAStageExchangesAndWhatADeviceKeeps) {
                                  "  optimizer_step: 5 ms\n"
                                  "parallel: {data: 4, zero: 2}\n");
   EXPECT_EQ(scenario.workload.sync[1], (StageSync{{4e9}, {8e9}, {}, {}, {0.005}}));
-  EXPECT_EQ(scenario.workload.bytes[1].parameters, Bytes{8e9});
-  EXPECT_EQ(scenario.workload.bytes[1].gradients, Bytes{4e9});
-  EXPECT_EQ(scenario.workload.bytes[1].optimizer, Bytes{6e9});
+  EXPECT_EQ(scenario.workload.bytes[1].gradients, Bytes{16e9});
+  const Workload kept = sharded(scenario.workload, scenario.parallel);
+  EXPECT_EQ(kept.bytes[1].parameters, Bytes{8e9});
+  EXPECT_EQ(kept.bytes[1].gradients, Bytes{4e9});
+  EXPECT_EQ(kept.bytes[1].optimizer, Bytes{6e9});
   const Scenario plain = good(kHead +
                               "workload: {costs: {forward: 1 ms, backward: 2 ms}, gradients: "
                               "16 GB}\n");
