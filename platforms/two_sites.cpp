@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "platforms/catalogue.hpp"
 #include "platforms/cluster.hpp"
 

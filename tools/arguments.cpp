@@ -1,5 +1,7 @@
 #include "tools/arguments.hpp"
 
+#include <sstream>
+
 #include "sim/base/quantity.hpp"
 
 namespace pipecast {

@@ -1,5 +1,7 @@
 #include "tools/schedule_arguments.hpp"
 
+#include <algorithm>
+
 #include "sim/base/quantity.hpp"
 
 namespace pipecast {

@@ -50,8 +50,8 @@ struct TimelineData {
   std::vector<std::string> notes;
 };
 
-/// The JSON text of a timeline, its columns deflated: about 3 bytes a box in large runs. Times are
-/// cut into 4·10⁹ ticks. O(boxes + messages).
+/// The JSON text of a timeline, its columns deflated: from less than a byte to about 8 a box. Times
+/// are cut into 4·10⁹ ticks. O(boxes + messages).
 struct PackedTimeline {
   std::string name;
   std::string json;

@@ -1,6 +1,8 @@
 // A slow device, jitter and broken links: closed forms, reproducibility, and who is blamed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "schedules/schedule.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/run/longest_path.hpp"

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/support/law.hpp"
 #include "tests/support/registry_cases.hpp"
 #include "tests/support/theorems.hpp"

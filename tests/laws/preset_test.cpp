@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/read/accelerator.hpp"
 #include "sim/read/platform_preset.hpp"
 

@@ -1,6 +1,7 @@
 #include "tests/layering/include_walls.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -95,12 +96,23 @@ std::string judge_library(std::string_view file, const Include& include) {
   return "is a library that the table does not know";
 }
 
+bool reaches_algorithm(const Sources& sources, const std::string& file,
+                       std::set<std::string>& seen) {
+  const auto found = sources.find(file);
+  if (found == sources.end() || !seen.insert(file).second) return false;
+  const std::vector<Include> includes = includes_of(found->second);
+  return std::any_of(includes.begin(), includes.end(), [&](const Include& include) {
+    return include.quoted ? reaches_algorithm(sources, include.target, seen)
+                          : include.target == "algorithm";
+  });
+}
+
 }  // namespace
 
-Sources read_sources(const std::string& root) {
+Sources read_sources(const std::string& root, const std::vector<std::string>& folders) {
   namespace fs = std::filesystem;
   Sources sources;
-  for (const char* top : {"sim", "schedules", "platforms", "tools"}) {
+  for (const std::string& top : folders) {
     if (!fs::exists(fs::path(root) / top)) continue;
     for (const fs::directory_entry& entry :
          fs::recursive_directory_iterator(fs::path(root) / top)) {
@@ -153,6 +165,24 @@ std::vector<std::string> headers_not_first(const Sources& sources) {
       late.push_back(file + ": must include " + header + " first");
   }
   return late;
+}
+
+std::vector<std::string> algorithm_missing(const Sources& sources) {
+  constexpr std::array<std::string_view, 18> kCalls{
+      "std::find(",        "std::find_if(",    "std::sort(",    "std::stable_sort(",
+      "std::min(",         "std::max(",        "std::clamp(",   "std::min_element(",
+      "std::max_element(", "std::any_of(",     "std::all_of(",  "std::none_of(",
+      "std::count(",       "std::count_if(",   "std::replace(", "std::unique(",
+      "std::lower_bound(", "std::upper_bound("};
+  std::vector<std::string> missing;
+  for (const auto& [file, text] : sources) {
+    const bool calls = std::any_of(kCalls.begin(), kCalls.end(), [&](std::string_view call) {
+      return text.find(call) != std::string::npos;
+    });
+    std::set<std::string> seen;
+    if (calls && !reaches_algorithm(sources, file, seen)) missing.push_back(file);
+  }
+  return missing;
 }
 
 std::vector<std::string> include_cycles(const Sources& sources) {

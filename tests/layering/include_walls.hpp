@@ -11,8 +11,9 @@ namespace pipecast::layering {
 /// Source files by path relative to the repository root.
 using Sources = std::map<std::string, std::string, std::less<>>;
 
-/// Every .hpp and .cpp of sim, schedules, platforms and tools.
-Sources read_sources(const std::string& root);
+/// Every .hpp and .cpp of sim, schedules, platforms and tools, or of other folders.
+Sources read_sources(const std::string& root, const std::vector<std::string>& folders = {
+                                                  "sim", "schedules", "platforms", "tools"});
 
 struct Include {
   std::string target;
@@ -27,6 +28,11 @@ std::vector<std::string> wall_violations(const Sources& sources);
 /// Sources that do not include their own header first. One that does proves that the header
 /// compiles alone; headers without a source are compiled alone by tests/layering/CMakeLists.txt.
 std::vector<std::string> headers_not_first(const Sources& sources);
+
+/// Sources that call an algorithm of the standard library and reach no `#include <algorithm>`, in
+/// themselves or in our headers. One compiler's other headers bring it along, the next one's do
+/// not.
+std::vector<std::string> algorithm_missing(const Sources& sources);
 
 /// Each circle of headers, as `a -> b -> a`.
 std::vector<std::string> include_cycles(const Sources& sources);

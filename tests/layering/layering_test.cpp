@@ -13,6 +13,16 @@ Sources ours() { return read_sources(PIPECAST_SOURCE_DIR); }
 
 TEST(Layering, EveryIncludeIsInTheTable) { EXPECT_EQ(wall_violations(ours()), Strings{}); }
 
+TEST(Layering, WhoCallsAnAlgorithmIncludesIt) {
+  EXPECT_EQ(algorithm_missing(read_sources(PIPECAST_SOURCE_DIR,
+                                           {"sim", "schedules", "platforms", "tools", "tests"})),
+            Strings{});
+  EXPECT_EQ(algorithm_missing({{"a.cpp", "#include <vector>\nint a = std::max(1, 2);\n"},
+                               {"b.cpp", "#include \"b.hpp\"\nint b = std::min(1, 2);\n"},
+                               {"b.hpp", "#include <algorithm>\n"}}),
+            Strings{"a.cpp"});
+}
+
 TEST(Layering, HeadersHaveNoCycle) { EXPECT_EQ(include_cycles(ours()), Strings{}); }
 
 TEST(Layering, EverySourceIncludesItsHeaderFirst) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/graph/head_of_line.hpp"
 #include "sim/graph/task_graph.hpp"
 
