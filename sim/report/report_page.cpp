@@ -153,6 +153,19 @@ void append(std::vector<PageBlock>& blocks, std::vector<PageBlock> more) {
   std::move(more.begin(), more.end(), std::back_inserter(blocks));
 }
 
+/// What a model's step is worth; its end, which the timeline does not hold, counted in.
+void add_throughput(const StepEstimate& estimate, PageFigures& block) {
+  block.figures.push_back(
+      {"training step", format(Seconds{estimate.step_s}),
+       fmt::format("on {} devices, update and gradients included", estimate.devices)});
+  block.figures.push_back({"tokens/s", fmt::format("{:.0f}", estimate.tokens_per_s),
+                           fmt::format("{:.1f} per device", estimate.tokens_per_s_per_device)});
+  block.figures.push_back(
+      {"MFU", percent(estimate.model_flops_utilization),
+       fmt::format("HFU {}; {:.1f} TFLOP/s per device",
+                   percent(estimate.hardware_flops_utilization), estimate.tflops_per_device)});
+}
+
 }  // namespace
 
 std::vector<PageBlock> figure_blocks(const RunView& run) {
@@ -185,6 +198,11 @@ std::vector<PageBlock> figure_blocks(const RunView& run) {
     block.figures.push_back(
         {"one training step", format(Seconds{summary.step_s}),
          fmt::format("mean of {} steps, one's end to the next's", summary.steps)});
+  if (run.estimate != nullptr) add_throughput(*run.estimate, block);
+  if (run.delays != nullptr && run.delays->samples > 0)
+    block.figures.push_back({"95th percentile", format(Seconds{run.delays->p95_s}),
+                             fmt::format("of {} steps with jitter; median {}", run.delays->samples,
+                                         format(Seconds{run.delays->median_s}))});
   return {block};
 }
 

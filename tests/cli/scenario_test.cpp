@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,6 +81,22 @@ TEST(Scenario, ShardedBytesAreNotShardedTwice) {
   EXPECT_EQ(first["digest"], again["digest"]);
   EXPECT_EQ(first["ranks"][0]["static_bytes"], again["ranks"][0]["static_bytes"]);
   EXPECT_EQ(first["ranks"][0]["static_bytes"], 2 * (4e9 + 8e9 / 4 + 24e9 / 4));
+}
+
+TEST(Scenario, AModelsReportSaysWhatItsStepIsWorth) {
+  const Workshop workshop;
+  EXPECT_EQ(workshop
+                .sh("pipecast run scenarios/models/gpt3-175b-on-64-a100.yaml --quiet --report "
+                    "r.html --json r.json")
+                .code,
+            0);
+  const auto run = nlohmann::json::parse(workshop.read("r.json"));
+  const std::string page = workshop.read("r.html");
+  EXPECT_NE(page.find("training step"), std::string::npos);
+  EXPECT_NE(
+      page.find("\"" + fmt::format("{:.0f}", run["throughput"]["tokens_per_s"].get<double>()) +
+                "\""),
+      std::string::npos);
 }
 
 TEST(Scenario, ASearchingScheduleIsHeldToItsLowerBound) {
