@@ -18,7 +18,7 @@ void count_tasks(benchmark::State& state, std::size_t tasks) {
 
 void run_simgrid(benchmark::State& state, const Placed& placed) {
   for (auto _ : state) {
-    const Result<Timeline> timeline = simgrid_run(placed.graph, placed.platform);
+    Result<Timeline> timeline = simgrid_run(placed.graph, placed.platform);
     if (!timeline) state.SkipWithError(render(timeline.error()).c_str());
     benchmark::DoNotOptimize(timeline);
   }
