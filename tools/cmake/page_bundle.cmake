@@ -5,7 +5,7 @@ function(pipecast_embed_page target)
   file(READ ${folder}/page.js script)
   file(READ ${folder}/page.css style)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/page.js ${folder}/page.css)
-  set(code "// Made by cmake/page_bundle.cmake.
+  set(code "// Made by tools/cmake/page_bundle.cmake.
 #include \"sim/report/page_bundle.hpp\"
 
 namespace pipecast {
