@@ -52,7 +52,7 @@ void expect_pictures_up_to_date(const std::string& file, const Workshop& worksho
   for (std::sregex_iterator match(page.begin(), page.end(), picture), end; match != end; ++match) {
     const std::string name = (*match)[2].str();
     EXPECT_TRUE(workshop.exists(name)) << file << ": no command writes " << name;
-    EXPECT_EQ(workshop.read(name), repository_file((*match)[1].str()))
+    EXPECT_TRUE(workshop.read(name) == repository_file((*match)[1].str()))
         << name << " is out of date: run the command beside it and copy the file";
   }
 }
