@@ -40,7 +40,7 @@ void move_to_source(std::vector<Axis>& axes, std::int32_t source) {
 /// study's text there.
 void move_to_source(Study& study, std::int32_t source) {
   move_to_source(study.axes, source);
-  for (Cluster& cluster : study.clusters) {
+  for (QuotedCluster& cluster : study.clusters) {
     move_to_source(cluster.axes, source);
     for (auto& [key, value] : cluster.settings) move_to_source(value, source);
   }
@@ -189,7 +189,7 @@ std::set<std::string> preset_names(const Study& study) {
   };
   collect_presets(study.base.root, false, names);
   add(study.axes);
-  for (const Cluster& cluster : study.clusters) {
+  for (const QuotedCluster& cluster : study.clusters) {
     add(cluster.axes);
     for (const auto& [key, value] : cluster.settings) collect_presets(value, is_preset(key), names);
   }
@@ -228,7 +228,7 @@ Result<Study> read_with(std::string_view text, const std::string& file, const Re
   read_goals(root, study);
   std::vector<std::pair<std::string, YamlNode>> common;
   if (const auto given = root.find("set")) common = read_settings(*given);
-  for (Cluster& cluster : study.clusters)
+  for (QuotedCluster& cluster : study.clusters)
     cluster.settings.insert(cluster.settings.begin(), common.begin(), common.end());
   move_to_source(study, source);
   check_size(root, study);

@@ -57,7 +57,7 @@ struct Quote {
 };
 
 /// A machine on offer: what it changes in the scenario, axes of its own, and its price.
-struct Cluster {
+struct QuotedCluster {
   std::string name;
   std::vector<std::pair<std::string, YamlNode>> settings;  ///< key path → value
   std::vector<Axis> axes;
@@ -132,8 +132,8 @@ struct Study {
   std::string name;
   std::string base_file;  ///< of the base scenario; its relative paths start here
   YamlDocument base;      ///< the base scenario's tree, `set` applied; also knows the study's text
-  std::vector<Cluster> clusters;  ///< at least one; unnamed when the file lists none
-  std::vector<Axis> axes;         ///< for every cluster
+  std::vector<QuotedCluster> clusters;  ///< at least one; unnamed when the file lists none
+  std::vector<Axis> axes;               ///< for every cluster
   std::vector<Objective> objectives;
   Constraints constraints;
   Training training;

@@ -139,7 +139,7 @@ std::vector<std::string> varied_keys(const Study& study) {
         if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
   };
   add(study.axes);
-  for (const Cluster& cluster : study.clusters) add(cluster.axes);
+  for (const QuotedCluster& cluster : study.clusters) add(cluster.axes);
   return keys;
 }
 

@@ -48,8 +48,8 @@ std::vector<std::string> quote_keys() {
 
 constexpr std::int64_t kMostDevices = std::int64_t{1} << 24;
 
-Cluster read_cluster(const YamlCursor& given) {
-  Cluster cluster;
+QuotedCluster read_cluster(const YamlCursor& given) {
+  QuotedCluster cluster;
   if (!given.expect_map({"name", "platform", "set", "axes", "quote"})) return cluster;
   if (const auto name = given.require("name", "a name for the tables"))
     cluster.name = name->text().value_or("");
@@ -84,8 +84,8 @@ Quote read_quote(const YamlCursor& quote) {
   return result;
 }
 
-std::vector<Cluster> read_clusters(const YamlCursor& clusters) {
-  std::vector<Cluster> result;
+std::vector<QuotedCluster> read_clusters(const YamlCursor& clusters) {
+  std::vector<QuotedCluster> result;
   if (!clusters.is_list() || clusters.size() == 0) {
     clusters.fault("clusters must be a list", "- name: …, platform: {…}, quote: {…}");
     return result;

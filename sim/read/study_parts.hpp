@@ -20,7 +20,7 @@ std::vector<std::pair<std::string, YamlNode>> read_settings(const YamlCursor& se
 /// A key path has the form `word.word.3`; anything else is a fault at the key.
 bool good_key_path(const YamlCursor& at, std::string_view path);
 
-std::vector<Cluster> read_clusters(const YamlCursor& clusters);
+std::vector<QuotedCluster> read_clusters(const YamlCursor& clusters);
 Quote read_quote(const YamlCursor& quote);
 
 std::vector<Objective> read_objectives(const YamlCursor& objectives);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -104,7 +105,7 @@ class TraceReader {
     if (in_event()) {
       if (key_ == "ts") begin_us_ = value;
       if (key_ == "dur") length_us_ = value;
-      if (key_ == "tid") thread_ = static_cast<std::int64_t>(value);
+      if (key_ == "tid") thread_ = std::abs(value) < 1e15 ? static_cast<std::int64_t>(value) : 0;
     } else if (depth_ == 2 && root_key_ == "distributedInfo") {
       const bool whole = value >= 0 && value < 1e7;
       if (key_ == "rank" && whole) content_.rank = static_cast<int>(value);

@@ -157,8 +157,9 @@ std::vector<Sensitivity> sensitivity_of(const Study& study, Evaluator& evaluator
 
 std::vector<Sampled> sample_ranges(const Study& study, Evaluator& evaluator, const Ranking& ranking,
                                    std::size_t candidates) {
-  const bool priced = std::any_of(study.clusters.begin(), study.clusters.end(),
-                                  [](const Cluster& cluster) { return has_ranges(cluster.quote); });
+  const bool priced =
+      std::any_of(study.clusters.begin(), study.clusters.end(),
+                  [](const QuotedCluster& cluster) { return has_ranges(cluster.quote); });
   const int samples = study.sampling.samples > 0 ? study.sampling.samples : priced ? 200 : 0;
   if (samples == 0 || (!priced && !samples_steps(study.sampling))) return {};
   const std::vector<std::size_t> chosen = contenders(ranking, candidates);

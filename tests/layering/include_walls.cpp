@@ -186,6 +186,31 @@ std::vector<std::string> algorithm_missing(const Sources& sources) {
   return missing;
 }
 
+std::vector<std::string> types_defined_twice(const Sources& sources) {
+  static const std::regex kType(R"((?:struct|class|enum class) (\w+(?:::\w+)*)\b[^;(]*\{.*)");
+  static const std::regex kNamespace(R"(namespace ?([\w:]*) \{)");
+  std::map<std::string, std::string> home;
+  std::vector<std::string> twice;
+  for (const auto& [file, text] : sources) {
+    std::vector<std::string> spaces;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch match;
+      if (std::regex_match(line, match, kNamespace)) {
+        spaces.push_back(match[1].length() > 0 ? match[1].str() : "anonymous in " + file);
+      } else if (line.starts_with("}  // namespace") && !spaces.empty()) {
+        spaces.pop_back();
+      } else if (std::regex_match(line, match, kType)) {
+        std::string name;
+        for (const std::string& space : spaces) name += space + "::";
+        const auto [first, fresh] = home.emplace(name + match[1].str(), file);
+        if (!fresh) twice.push_back(first->first + ": " + first->second + ", " + file);
+      }
+    }
+  }
+  return twice;
+}
+
 std::vector<std::string> include_cycles(const Sources& sources) {
   std::vector<std::string> cycles;
   std::set<std::string> done;
