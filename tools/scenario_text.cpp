@@ -183,6 +183,8 @@ void list_parallel(Listing& listing, const Scenario& scenario) {
                layout.parameter_gather.overlap ? "true" : "false");
   listing.line("parallel.parameter_gather.algorithm",
                algorithm_name(layout.parameter_gather.algorithm));
+  listing.line("parallel.parameter_gather.every",
+               !scenario.model && layout.gathers_each_use() ? "microbatch" : "step");
 }
 
 void list_imperfections(Listing& listing, const Imperfections& wrong) {

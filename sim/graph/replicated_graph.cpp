@@ -1,6 +1,7 @@
 #include "sim/graph/replicated_graph.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "sim/graph/collectives.hpp"
@@ -25,7 +26,7 @@ class Replicator {
         platform_(platform),
         devices_(devices),
         ranks_(pipeline.ranks),
-        last_collective_(places(), kNone),
+        last_collective_{std::vector(places(), kNone), std::vector(places(), kNone)},
         updated_(places(), kNone),
         next_slot_(static_cast<std::size_t>(devices.replicas()),
                    static_cast<std::uint32_t>(pipeline.tasks.size())),
@@ -158,10 +159,15 @@ class Replicator {
                                   -1 - set, shared_slot_ + 1);
     add_flows(exchange, plan->flows, place_of, start, end);
     for (const int replica : group) {
-      for (const int rank : exchange.ranks) last_collective_[place(replica, rank)] = end;
+      for (const int rank : exchange.ranks) last_in(exchange)[place(replica, rank)] = end;
       for (const std::uint32_t waiting : exchange.before)
         edges_.emplace_back(end, id(replica, waiting));
     }
+  }
+
+  /// Gathers follow each other, and so do reductions: a communicator each.
+  std::vector<std::uint32_t>& last_in(const Exchange& exchange) {
+    return last_collective_[exchange.kind == OpKind::Unshard ? 1 : 0];
   }
 
   std::uint32_t add_readiness(const Exchange& exchange, int replica, int rank) {
@@ -169,7 +175,7 @@ class Replicator {
     const std::uint32_t ready = add_own(moment(here, exchange), replica);
     for (const std::uint32_t before : exchange.after)
       if (pipeline_.tasks[before].rank == rank) edges_.emplace_back(id(replica, before), ready);
-    if (last_collective_[here] != kNone) edges_.emplace_back(last_collective_[here], ready);
+    if (last_in(exchange)[here] != kNone) edges_.emplace_back(last_in(exchange)[here], ready);
     if (exchange.after_update && updated_[here] != kNone)
       edges_.emplace_back(updated_[here], ready);
     return ready;
@@ -210,8 +216,8 @@ class Replicator {
         task.stage = -1;
         task.microbatch = -1;
         updated_[here] = add_own(task, replica);
-        if (last_collective_[here] != kNone)
-          edges_.emplace_back(last_collective_[here], updated_[here]);
+        for (const std::vector<std::uint32_t>& last : last_collective_)
+          if (last[here] != kNone) edges_.emplace_back(last[here], updated_[here]);
         if (const std::uint32_t last = last_compute_[static_cast<std::size_t>(rank)]; last != kNone)
           edges_.emplace_back(id(replica, last), updated_[here]);
       }
@@ -227,10 +233,11 @@ class Replicator {
   std::vector<Edge> edges_;
   ReplicaTasks tasks_;
   std::map<std::pair<DeviceId, DeviceId>, std::int32_t> routes_;
-  std::vector<std::uint32_t> last_collective_;  ///< [place] the moment its last collective ended
-  std::vector<std::uint32_t> updated_;          ///< [place] its optimizer
-  std::vector<std::uint32_t> next_slot_;        ///< [replica]
-  std::vector<std::uint32_t> last_compute_;     ///< [rank] task of the pipeline
+  /// [reductions, gathers][place] the moment its last collective ended
+  std::array<std::vector<std::uint32_t>, 2> last_collective_;
+  std::vector<std::uint32_t> updated_;       ///< [place] its optimizer
+  std::vector<std::uint32_t> next_slot_;     ///< [replica]
+  std::vector<std::uint32_t> last_compute_;  ///< [rank] task of the pipeline
   std::uint32_t shared_slot_ = 0;
   Diagnostics faults_;
 };

@@ -24,8 +24,9 @@ inline constexpr std::int64_t kMaxReplicatedTasks = 64'000'000;
 
 /// The pipeline on every replica of the layout, with gradient reductions, parameter gathers and
 /// updates. `devices` are those of the layout, in its order. Collectives are flows on the
-/// platform's links (plan_collective), so they contend with messages; a rank runs its collectives
-/// one after the other, and a collective starts when all its devices have reached it.
+/// platform's links (plan_collective), so they contend with messages; a rank runs its reductions
+/// one after the other, its gathers too, and a collective starts when all its devices have reached
+/// it.
 ///
 /// Under Replicas::Symmetric, when every replica provably does the same (equal tasks, routes that
 /// map onto each other link by link, links that carry the same), one replica is simulated: a link
