@@ -295,6 +295,7 @@ Result<ReplicatedGraph> build_replicated_graph(const Program& program, const Wor
   if (Result<void> built = replicator.build(*exchanges); !built) return fail(built.error());
 
   ReplicatedGraph result;
+  result.traffic = fabric_traffic(replicator.graph(), platform);
   result.replicas = replicas.replicas();
   result.simulated = result.replicas;
   if (layout.replicas == Replicas::Symmetric)

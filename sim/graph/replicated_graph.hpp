@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/graph/fabric_traffic.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/model/parallel_layout.hpp"
 #include "sim/model/timeline.hpp"
@@ -17,6 +18,7 @@ struct ReplicatedGraph {
   int simulated = 1;  ///< 1: one stands for all
   TaskGraph shown;    ///< replica 0 on its own devices
   std::vector<std::uint32_t> shown_tasks;  ///< [task of `shown`] its id in `graph`
+  FabricTraffic traffic;                   ///< of all replicas, on the links of the scenario
 };
 
 /// Tasks of all replicas together that are taken on.

@@ -107,12 +107,14 @@ Result<void> add_graph(const Scenario& scenario, const std::vector<DeviceId>& de
     if (!built) return fail(located(std::move(built.error()), scenario.schedule.where));
     run.graph = std::move(built->shown);
     run.platform = built->platform;
+    run.traffic = std::move(built->traffic);
     run.replicas = std::move(*built);
   } else {
     Result<TaskGraph> graph =
         build_task_graph(run.program, run.workload, run.platform, devices, scenario.transfers);
     if (!graph) return fail(located(std::move(graph.error()), scenario.schedule.where));
     run.graph = std::move(*graph);
+    run.traffic = fabric_traffic(run.graph, run.platform);
   }
   const TaskGraph& whole = run.replicas ? run.replicas->graph : run.graph;
   if (Diagnostics broken = broken_ways(whole, scenario.imperfections, run.platform);
@@ -151,6 +153,7 @@ RunView FinishedRun::view() const {
           .delays = delays ? &*delays : nullptr,
           .replicas = prepared.replicas ? prepared.replicas->replicas : 1,
           .replicas_simulated = prepared.replicas ? prepared.replicas->simulated : 1,
+          .traffic = &prepared.traffic,
           .estimate = estimate ? &*estimate : nullptr};
 }
 
@@ -216,7 +219,8 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
                   .transfers = scenario.transfers,
                   .lower_bound = bound_of(scenario, context, hint),
                   .replicas = {},
-                  .model = scenario.model};
+                  .model = scenario.model,
+                  .traffic = {}};
   if (Result<void> built = add_graph(scenario, *devices, run); !built) return fail(built.error());
   return run;
 }
