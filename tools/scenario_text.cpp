@@ -196,6 +196,10 @@ void list_imperfections(Listing& listing, const Imperfections& wrong) {
         fmt::format("{{device: {}, factor: {}}}", slow.device, format_number(slow.factor)));
   listing.line("imperfections.slow_devices", fmt::format("[{}]", fmt::join(items, ", ")));
   items.clear();
+  for (const SlowRank& slow : wrong.slow_ranks)
+    items.push_back(fmt::format("{{rank: {}, factor: {}}}", slow.rank, format_number(slow.factor)));
+  listing.line("imperfections.slow_ranks", fmt::format("[{}]", fmt::join(items, ", ")));
+  items.clear();
   for (const DegradedLink& link : wrong.degraded_links)
     items.push_back(
         fmt::format("{{link: {}, factor: {}}}", quoted(link.link), format_number(link.factor)));

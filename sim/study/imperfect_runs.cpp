@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "sim/graph/link_images.hpp"
+#include "sim/graph/replica_devices.hpp"
 #include "sim/report/critical_path.hpp"
 
 namespace pipecast {
@@ -67,6 +68,26 @@ Result<Platform> imperfect(Platform platform, const Imperfections& imperfections
       Link& link = platform.links[found->second];
       link.bandwidth = link.bandwidth * degraded.factor;
     }
+  }
+  if (!faults.empty()) return fail(std::move(faults));
+  return platform;
+}
+
+Result<Platform> with_slow_ranks(Platform platform, const Imperfections& imperfections,
+                                 const ParallelLayout& layout, std::span<const DeviceId> devices) {
+  const bool placeable = devices.size() == static_cast<std::size_t>(layout.devices());
+  if (imperfections.slow_ranks.empty() || !placeable) return platform;  // too few: told elsewhere
+  const ReplicaDevices placed(layout, devices);
+  Diagnostics faults;
+  for (const SlowRank& slow : imperfections.slow_ranks) {
+    if (slow.rank >= layout.pipeline) {
+      faults.push_back(infeasible("slow rank " + std::to_string(slow.rank) +
+                                  " does not exist, the pipeline has " +
+                                  std::to_string(layout.pipeline) + " ranks"));
+      continue;
+    }
+    for (int replica = 0; replica < placed.replicas(); ++replica)
+      platform.devices[placed.device(replica, slow.rank).at()].slowdown *= slow.factor;
   }
   if (!faults.empty()) return fail(std::move(faults));
   return platform;

@@ -65,6 +65,25 @@ TEST(Imperfections, ASlowRankCostsItsExtraWorkButThatOfItsOwnWarmUp) {
   }
 }
 
+/// Stages on other accelerators: a factor per rank, on every replica's device of it.
+TEST(Imperfections, ASlowRankIsSlowInEveryReplica) {
+  ParallelLayout layout;
+  layout.pipeline = 2;
+  layout.data = 3;
+  const std::vector<DeviceId> devices{{0}, {1}, {2}, {3}, {4}, {5}};
+  Imperfections wrong;
+  wrong.slow_ranks = {{1, 1.25}, {1, 2.0}};
+  const Platform platform =
+      with_slow_ranks(constant_delay_platform(6, {0}), wrong, layout, devices).value();
+  // Megatron's order: data before pipeline, so rank 1 has the last three.
+  for (std::size_t device = 0; device < 6; ++device)
+    EXPECT_DOUBLE_EQ(platform.devices[device].slowdown, device < 3 ? 1.0 : 2.5) << device;
+  wrong.slow_ranks = {{2, 1.1}};
+  const auto fault = with_slow_ranks(constant_delay_platform(6, {0}), wrong, layout, devices);
+  ASSERT_FALSE(fault);
+  EXPECT_EQ(fault.error().front().message, "slow rank 2 does not exist, the pipeline has 2 ranks");
+}
+
 TEST(Imperfections, JitterIsReproducibleOrderedAndNeverFree) {
   const Pipeline even = one_f_one_b(4, 8, {});
   const Timeline timeline = longest_path(even.graph);
