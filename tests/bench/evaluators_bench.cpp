@@ -23,6 +23,7 @@ void run_simgrid(benchmark::State& state, const Placed& placed) {
     benchmark::DoNotOptimize(timeline);
   }
   count_tasks(state, placed.graph.tasks.size());
+  state.counters["devices"] = static_cast<double>(placed.platform.devices.size());
 }
 
 /// Ranks, microbatches. The whole call: fork, platform, run, intervals back.
