@@ -48,9 +48,23 @@ class Replicator {
       if (!faults_.empty()) return fail(std::move(faults_));
     }
     if (!updated) add_updates();
+    return {};
+  }
+
+  /// For replicas that are not alike: the moment at which the last of them has ended, which the one
+  /// that is shown would not know, and the edges as a graph.
+  void finish() {
+    std::vector<char> leads_on(graph_.tasks.size(), 0);
+    for (const Edge& edge : edges_) leads_on[edge.first] = 1;
+    Task task;
+    task.kind = OpKind::Gap;
+    task.stage = -1;
+    task.microbatch = -1;
+    const std::uint32_t end = add(task, -1, shared_slot_);
+    for (std::uint32_t last = 0; last < end; ++last)
+      if (leads_on[last] == 0) edges_.emplace_back(last, end);
     graph_.dependencies = dependency_graph(graph_.tasks.size(), edges_);
     graph_.order = topological_order(graph_);
-    return {};
   }
 
   TaskGraph& graph() { return graph_; }
@@ -309,6 +323,7 @@ Result<ReplicatedGraph> build_replicated_graph(const Program& program, const Wor
         result.shown_tasks.push_back(task);
       return result;
     }
+  replicator.finish();
   show_first_replica(replicator.graph(), replicator.edges(), replicator.tasks(),
                      program.shape.ranks, result);
   result.graph = std::move(replicator.graph());

@@ -42,6 +42,19 @@ void add_blame(const TaskGraph& graph, const std::vector<double>& ordinary, int 
           graph.tasks[task].seconds - ordinary[task];
 }
 
+/// Replicas count tensor and context inside data: those of one data coordinate follow each other.
+void slow_groups(Platform& platform, const ReplicaDevices& placed, const ParallelLayout& layout) {
+  const int group = layout.tensor * layout.context;
+  for (int first = 0; first < placed.replicas(); first += group)
+    for (int rank = 0; rank < layout.pipeline; ++rank) {
+      double slowest = 0;
+      for (int replica = first; replica < first + group; ++replica)
+        slowest = std::max(slowest, platform.devices[placed.device(replica, rank).at()].slowdown);
+      for (int replica = first; replica < first + group; ++replica)
+        platform.devices[placed.device(replica, rank).at()].slowdown = slowest;
+    }
+}
+
 }  // namespace
 
 Result<Platform> imperfect(Platform platform, const Imperfections& imperfections) {
@@ -73,10 +86,9 @@ Result<Platform> imperfect(Platform platform, const Imperfections& imperfections
   return platform;
 }
 
-Result<Platform> with_slow_ranks(Platform platform, const Imperfections& imperfections,
-                                 const ParallelLayout& layout, std::span<const DeviceId> devices) {
-  const bool placeable = devices.size() == static_cast<std::size_t>(layout.devices());
-  if (imperfections.slow_ranks.empty() || !placeable) return platform;  // too few: told elsewhere
+Result<Platform> in_step(Platform platform, const Imperfections& imperfections,
+                         const ParallelLayout& layout, std::span<const DeviceId> devices) {
+  if (devices.size() != static_cast<std::size_t>(layout.devices())) return platform;  // told later
   const ReplicaDevices placed(layout, devices);
   Diagnostics faults;
   for (const SlowRank& slow : imperfections.slow_ranks) {
@@ -90,6 +102,7 @@ Result<Platform> with_slow_ranks(Platform platform, const Imperfections& imperfe
       platform.devices[placed.device(replica, slow.rank).at()].slowdown *= slow.factor;
   }
   if (!faults.empty()) return fail(std::move(faults));
+  slow_groups(platform, placed, layout);
   return platform;
 }
 

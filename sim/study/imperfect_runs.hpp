@@ -14,10 +14,12 @@ namespace pipecast {
 /// not have, with the nearest name.
 Result<Platform> imperfect(Platform platform, const Imperfections& imperfections);
 
-/// The platform with the devices of slow ranks slowed down, in every replica. `devices` are those
-/// of the layout, in its order. Errors: a rank that the pipeline does not have.
-Result<Platform> with_slow_ranks(Platform platform, const Imperfections& imperfections,
-                                 const ParallelLayout& layout, std::span<const DeviceId> devices);
+/// The platform with the devices of slow ranks slowed down, in every replica, and every device as
+/// slow as the slowest of those it computes a stage with: tensor and context groups exchange in
+/// every layer. `devices` are those of the layout, in its order. Errors: a rank that the pipeline
+/// does not have.
+Result<Platform> in_step(Platform platform, const Imperfections& imperfections,
+                         const ParallelLayout& layout, std::span<const DeviceId> devices);
 
 /// Infeasible when a task of the graph needs a link that is broken.
 Diagnostics broken_ways(const TaskGraph& graph, const Imperfections& imperfections,

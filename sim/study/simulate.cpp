@@ -207,8 +207,7 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
   if (!faults.empty()) return fail(std::move(faults));
   Result<std::vector<DeviceId>> devices = devices_of(scenario, *platform);
   if (!devices) return fail(std::move(devices.error()));
-  platform =
-      with_slow_ranks(std::move(*platform), scenario.imperfections, scenario.parallel, *devices);
+  platform = in_step(std::move(*platform), scenario.imperfections, scenario.parallel, *devices);
   if (!platform) return fail(located(std::move(platform.error()), scenario.where("imperfections")));
   Workload workload = on_a_device(scenario, *program);
   PreparedRun run{.scenario = scenario.name,

@@ -162,6 +162,22 @@ TEST(Replicas, ReplicasThatDifferAreAllSimulated) {
   EXPECT_EQ(built.simulated, 16);
 }
 
+/// Without gradients nothing joins the replicas; the step has ended when the slowest has.
+TEST(Replicas, TheStepEndsWithTheSlowestReplica) {
+  Platform platform = constant_delay_platform(4, {0});
+  platform.devices[3].slowdown = 2;  // rank 1 of the second replica
+  ReplicaCase made;
+  made.layout.data = 2;
+  made.sync = {};
+  made.message = {};
+  const ReplicatedGraph built = replicated(made, platform, Replicas::Symmetric);
+  EXPECT_EQ(built.simulated, 2);
+  const Timeline whole = longest_path(built.graph);
+  // The slow rank never waits once it has begun: F of the first rank, m of its own, B of the first.
+  EXPECT_NEAR(makespan(whole).value, 0.010 + 4 * 2 * 0.030 + 0.020, 1e-12);
+  EXPECT_EQ(makespan(shown_timeline(built, whole)).value, makespan(whole).value);
+}
+
 TEST(Replicas, AReductionAtTheEndTakesItsClosedForm) {
   const Platform platform = constant_delay_platform(4, {0.001});
   ReplicaCase made;
