@@ -66,19 +66,24 @@ bool tasks_agree(const TaskGraph& graph, const Images& images, const ReplicaTask
   return true;
 }
 
-/// The folded edges, when each one is the image of equally many edges at every task it leaves.
+/// The folded edges, when each one is the image of equally many edges at every task it leaves and
+/// at every task it enters.
 std::optional<std::vector<Edge>> fold_edges(const std::vector<Edge>& edges, const Images& images,
                                             const ReplicaTasks& tasks) {
-  std::vector<std::uint64_t> at_task(tasks.owner.size(), 0);  // what leaves it, order left out
+  std::vector<std::uint64_t> leaves(tasks.owner.size(), 0);  // sums: order left out
+  std::vector<std::uint64_t> enters(tasks.owner.size(), 0);
   std::vector<Edge> folded;
   folded.reserve(edges.size());
   for (const Edge& edge : edges) {
     const Edge image{images.folded(edge.first), images.folded(edge.second)};
     folded.push_back(image);
-    at_task[edge.first] += mixed(image.second);
+    leaves[edge.first] += mixed(image.second);
+    enters[edge.second] += mixed(image.first);
   }
-  for (std::uint32_t task = 0; task < at_task.size(); ++task)
-    if (at_task[task] != at_task[images.original(images.folded(task))]) return std::nullopt;
+  for (std::uint32_t task = 0; task < leaves.size(); ++task) {
+    const std::uint32_t original = images.original(images.folded(task));
+    if (leaves[task] != leaves[original] || enters[task] != enters[original]) return std::nullopt;
+  }
   std::sort(folded.begin(), folded.end());
   folded.erase(std::unique(folded.begin(), folded.end()), folded.end());
   return folded;

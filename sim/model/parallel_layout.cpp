@@ -111,7 +111,7 @@ Workload sharded(Workload workload, const ParallelLayout& layout) {
     const double kept = kept_share(layout, sync.expert_parameters, sync.parameters);
     bytes.optimizer = bytes.optimizer * kept;
     if (layout.zero >= 2) bytes.gradients = bytes.gradients * kept;
-    if (layout.zero >= 3) bytes.parameters = bytes.parameters * kept;
+    if (layout.gathers_each_use()) bytes.parameters = bytes.parameters * kept;
   }
   return workload;
 }

@@ -43,6 +43,8 @@ struct GradientReduction {
 struct ParameterGather {
   bool overlap = true;  ///< while the operation before is still computing; else after it
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::Automatic;
+  bool every_microbatch = false;  ///< before each forward and backward, and given up after it; else
+                                  ///< once per step, and kept
 
   bool operator==(const ParameterGather&) const = default;
 };
@@ -83,6 +85,8 @@ struct ParallelLayout {
   int gradient_group() const { return data * context; }
   /// The same for the parameters of experts.
   int expert_gradient_group() const { return tensor * context * data / (expert * expert_tensor); }
+  /// Whether a device gathers parameters for each use and holds only its share in between.
+  bool gathers_each_use() const { return zero >= 3 && parameter_gather.every_microbatch; }
   bool operator==(const ParallelLayout&) const = default;
 };
 
@@ -103,7 +107,8 @@ std::string order_text(const DimensionOrder& order);
 Diagnostics check(const ParallelLayout& layout);
 
 /// The workload with the parameters, gradients and optimizer state that one device keeps under the
-/// layout's ZeRO stage; what it sends to its replicas (`Workload::sync`) stays whole.
+/// layout's ZeRO stage; what it sends to its replicas (`Workload::sync`) stays whole. Parameters
+/// that are gathered once per step are kept whole.
 Workload sharded(Workload workload, const ParallelLayout& layout);
 
 }  // namespace pipecast

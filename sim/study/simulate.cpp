@@ -113,12 +113,14 @@ Result<void> add_graph(const Scenario& scenario, const std::vector<DeviceId>& de
     if (!built) return fail(located(std::move(built.error()), scenario.schedule.where));
     run.graph = std::move(built->shown);
     run.platform = built->platform;
+    run.traffic = std::move(built->traffic);
     run.replicas = std::move(*built);
   } else {
     Result<TaskGraph> graph =
         build_task_graph(run.program, run.workload, run.platform, devices, scenario.transfers);
     if (!graph) return fail(located(std::move(graph.error()), scenario.schedule.where));
     run.graph = std::move(*graph);
+    run.traffic = fabric_traffic(run.graph, run.platform);
   }
   const TaskGraph& whole = run.replicas ? run.replicas->graph : run.graph;
   if (Diagnostics broken = broken_ways(whole, scenario.imperfections, run.platform);
@@ -157,6 +159,7 @@ RunView FinishedRun::view() const {
           .delays = delays ? &*delays : nullptr,
           .replicas = prepared.replicas ? prepared.replicas->replicas : 1,
           .replicas_simulated = prepared.replicas ? prepared.replicas->simulated : 1,
+          .traffic = &prepared.traffic,
           .estimate = estimate ? &*estimate : nullptr};
 }
 
@@ -210,6 +213,8 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
   if (!faults.empty()) return fail(std::move(faults));
   Result<std::vector<DeviceId>> devices = devices_of(scenario, *platform);
   if (!devices) return fail(std::move(devices.error()));
+  platform = in_step(std::move(*platform), scenario.imperfections, scenario.parallel, *devices);
+  if (!platform) return fail(located(std::move(platform.error()), scenario.where("imperfections")));
   Workload workload = on_a_device(scenario, *program);
   PreparedRun run{.scenario = scenario.name,
                   .schedule = schedule_name(scenario.schedule),
@@ -222,7 +227,8 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
                   .transfers = scenario.transfers,
                   .lower_bound = bound_of(scenario, context, hint),
                   .replicas = {},
-                  .model = scenario.model};
+                  .model = scenario.model,
+                  .traffic = {}};
   append(run.warnings, transfer_warnings(run.program, run.transfers));
   if (Result<void> built = add_graph(scenario, *devices, run); !built) return fail(built.error());
   return run;

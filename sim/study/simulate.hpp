@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/base/diagnostic.hpp"
+#include "sim/graph/fabric_traffic.hpp"
 #include "sim/graph/replicated_graph.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/model/timeline.hpp"
@@ -38,6 +39,7 @@ struct PreparedRun {
   std::optional<ReplicatedGraph> replicas;  ///< what is run, when the layout has several; `graph`
                                             ///< is then what it shows
   std::optional<ModelRun> model;            ///< where the workload comes from a model
+  FabricTraffic traffic;                    ///< of all replicas
 };
 
 /// A prepared run and what came out of it.
