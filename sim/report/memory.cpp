@@ -106,6 +106,23 @@ void add_static(MemoryUse& use, const Program& program, const Workload& workload
   }
 }
 
+/// Of the operations of one rank, cell by cell.
+void add_activations(const Program& program, const Workload& workload, const std::vector<Op>& ops,
+                     RankMemory& peak) {
+  const Backward backward = has_backward(program) ? Backward::Present : Backward::Absent;
+  ActivationCount alive;
+  for (std::size_t at = 0; at < ops.size();) {
+    const std::span<const Op> cell(ops.data() + at, cell_size(ops, at));
+    for (const Op& op : cell) alive += taken_at_start(workload, op);
+    peak.peak_activation = std::max(peak.peak_activation, Bytes{alive.bytes});
+    peak.peak_in_flight = std::max(peak.peak_in_flight, alive.in_flight);
+    peak.peak_in_flight_free_at_input =
+        std::max(peak.peak_in_flight_free_at_input, alive.in_flight_free_at_input);
+    for (const Op& op : cell) alive += released_at_end(workload, op, backward);
+    at += cell.size();
+  }
+}
+
 void add_point(MemoryCurve& curve, double time_s, double change_bytes) {
   if (change_bytes != 0) curve.push_back({time_s, curve.back().bytes + change_bytes});
 }
@@ -175,6 +192,16 @@ MemoryUse measure_memory(const Program& program, const Workload& workload,
   });
   add_static(use, program, workload);
   return use;
+}
+
+std::vector<RankMemory> ordered_memory(const Program& program, const Workload& workload) {
+  MemoryUse use;
+  use.ranks.resize(program.ranks.size());
+  add_static(use, program, workload);
+  if (!program.exchanges.empty()) return std::move(use.ranks);
+  for (std::size_t rank = 0; rank < use.ranks.size(); ++rank)
+    add_activations(program, workload, program.ranks[rank], use.ranks[rank]);
+  return std::move(use.ranks);
 }
 
 std::vector<MemoryCurve> rank_curves(const Program& program, const Workload& workload,
