@@ -35,6 +35,7 @@ struct Case {
   Shape shape{2, 1, 4};
   ParallelLayout layout;
   StageSync sync{{400e6}, {200e6}, {}, {}, {0.002}};
+  bool silent = false;  ///< replicas exchange nothing
 };
 
 Program program_of(const Case& made, const Workload& workload) {
@@ -50,7 +51,7 @@ Workload workload_of(const Case& made) {
     bytes.message_forward = {40e6};
     bytes.message_backward = {40e6};
   }
-  workload.sync.assign(static_cast<std::size_t>(made.shape.stages()), made.sync);
+  if (!made.silent) workload.sync.assign(static_cast<std::size_t>(made.shape.stages()), made.sync);
   return workload;
 }
 
@@ -102,6 +103,36 @@ TEST(Replicas, OneStandsForAllOnARailCluster) {
         made.layout.parameter_gather = {overlap, CollectiveAlgorithm::Ring};
         expect_one_stands_for_all(made, platform);
       }
+}
+
+/// Replicas that exchange nothing are compared by their routes, not by their tasks.
+TEST(Replicas, OneStandsForSilentOnesThatShareLinks) {
+  auto narrow = rail("16");
+  narrow["leaf_nodes"] = "2";
+  narrow["leaf_oversubscription"] = "4";
+  for (const Platform& platform :
+       {made_platform("rail-cluster", rail("16")), made_platform("rail-cluster", narrow)})
+    for (const char* schedule : {"1f1b", "zb-h1"})
+      for (const int tensor : {2, 8}) {
+        SCOPED_TRACE(std::string(schedule) + " tensor " + std::to_string(tensor));
+        Case made;
+        made.schedule = schedule;
+        made.shape = {4, 1, 6};
+        made.layout.tensor = tensor;
+        made.layout.data = 4;
+        made.silent = true;
+        expect_one_stands_for_all(made, platform);
+      }
+}
+
+TEST(Replicas, SilentOnesThatDifferAreAllSimulated) {
+  Platform platform = made_platform("rail-cluster", rail("4"));
+  platform.devices[9].slowdown = 1.1;
+  Case made;
+  made.layout.tensor = 8;
+  made.layout.data = 2;
+  made.silent = true;
+  EXPECT_EQ(replicated(made, platform, Replicas::Symmetric).simulated, 16);
 }
 
 TEST(Replicas, ReplicasThatDifferAreAllSimulated) {
