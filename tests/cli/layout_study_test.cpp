@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kStudy = R"(name: layouts
 scenario:
   workload:
-    model: {layers: 12, hidden: 1536, heads: 12, feed_forward: 6144, vocabulary: 50304}
+    model: {layers: 12, hidden: 1536, heads: 16, feed_forward: 6144, vocabulary: 50304}
     sequence_length: 2048
     global_batch: 32
   platform: {preset: dgx-a100-ib, nodes: 2}

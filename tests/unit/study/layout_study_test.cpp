@@ -29,7 +29,7 @@ struct Registries {
 const std::string kSmall = R"(name: small
 scenario:
   workload:
-    model: {layers: 12, hidden: 1536, heads: 12, feed_forward: 6144, vocabulary: 50304}
+    model: {layers: 12, hidden: 1536, heads: 16, feed_forward: 6144, vocabulary: 50304}
     sequence_length: 2048
     global_batch: 32
   platform: {preset: dgx-a100-ib, nodes: 2}
@@ -38,7 +38,7 @@ scenario:
 Study small_study(const std::string& rest, const Registries& registries) {
   auto study = read_study(kSmall + rest, "small.yaml", registries.context());
   EXPECT_TRUE(study) << render(study.error());
-  return std::move(*study);
+  return study ? std::move(*study) : Study{};
 }
 
 TEST(LayoutStudy, NamesEveryLayoutInColumns) {
@@ -61,7 +61,7 @@ TEST(LayoutStudy, EachBatchHasLayoutsOfItsOwn) {
   const Registries registries;
   const std::string rest =
       "layouts: {tensor: [1, 2], context: 1}\n"
-      "axes: {transfers: [overlapped, blocking], workload.global_batch: [16, 48]}\n";
+      "axes: {transfers: [overlapped, blocking], workload.global_batch: [16, 24]}\n";
   const Study study = small_study(rest, registries);
   const auto keys = varied_keys(study);
   ASSERT_EQ(keys[0], "transfers");
@@ -73,8 +73,8 @@ TEST(LayoutStudy, EachBatchHasLayoutsOfItsOwn) {
     EXPECT_EQ(std::stoi(values[5]) * std::stoi(values[9]) * std::stoi(values[10]),
               std::stoi(values[1]));
   }
-  EXPECT_GT(of_16, 0);
-  EXPECT_LT(of_16, study.candidates() / 2);
+  EXPECT_GT(of_16, study.candidates() / 2);  // 24 does not divide by 16 replicas
+  EXPECT_LT(of_16, study.candidates());
 }
 
 TEST(LayoutStudy, LeavesAClusterOutOnWhichNothingDivides) {
