@@ -173,6 +173,7 @@ class Search {
   void try_schedules(const Shape& shape) {
     const Workload equal = uniform_workload(shape, {{1}, {1}, {1}});
     for (const Candidate& candidate : schedules_) {
+      if (shape.chunks == 1 && candidate.schedule->default_chunks > 1) continue;
       Diagnostics faults = candidate.schedule->check({shape, candidate.params, equal, {}});
       if (!faults.empty()) {
         reject(Gate::Schedule, std::move(faults));

@@ -56,10 +56,11 @@ struct LayoutChoice {
 /// Every layout within the bounds that divides: tensor × pipeline × context × data are the devices,
 /// check(layout, model) finds nothing, the layers can be split into the stages, microbatch size ×
 /// data divides the batch, and the schedule takes the shape. Whether it fits into memory is not
-/// asked. Tensor varies slowest, then pipeline, context, expert, chunks, microbatch size, schedule,
-/// recompute. With one pipeline rank all schedules are one: only the first that takes one chunk is
-/// listed. When nothing divides, the reason of the layout that came farthest (infeasible).
-/// `schedules` must hold those of the bounds. O(combinations).
+/// asked. A schedule that is made for several chunks is not tried with one. Tensor varies slowest,
+/// then pipeline, context, expert, chunks, microbatch size, schedule, recompute. With one pipeline
+/// rank all schedules are one: only the first that takes one chunk is listed. When nothing divides,
+/// the reason of the layout that came farthest (infeasible). `schedules` must hold those of the
+/// bounds. O(combinations).
 Result<std::vector<LayoutChoice>> search_layouts(const LayoutBounds& bounds,
                                                  const LayoutProblem& problem,
                                                  std::span<const ScheduleInfo> schedules);

@@ -20,10 +20,14 @@ struct Both {
   std::int64_t candidate = 0;
 };
 
+/// Candidates closer than this are equally good: what lies between them is rounding.
+constexpr double kTied = 1e-9;
+
 /// Relative, of keys of which less is better (negative ones where more of the value is).
 double loss(double key, double best) {
   if (best == 0) return 0;
-  return best < 0 ? 1 - key / best : key / best - 1;
+  const double lost = best < 0 ? 1 - key / best : key / best - 1;
+  return lost > kTied ? lost : 0;
 }
 
 using Slices = std::vector<std::pair<std::string, std::vector<std::size_t>>>;  ///< indices of Both
@@ -82,14 +86,19 @@ Regret regret_of(const Study& by_default, std::span<const StudyRow> rows,
       return all[a].*key < all[b].*key;
     })];
   };
-  const Both& winner = least(&Both::simgrid_key);
   const Both& screened = least(&Both::screening_key);
+  const Both* tied = &least(&Both::simgrid_key);
+  for (const std::size_t i : slice)
+    if (all[i].screening_key < tied->screening_key &&
+        loss(all[i].simgrid_key, tied->simgrid_key) == 0)
+      tied = &all[i];
+  const Both& winner = *tied;
   const Both& kept = two_tier_winner(by_default, rows, all, slice);
   Regret regret;
   regret.slice = name;
   regret.candidates = static_cast<std::int64_t>(slice.size());
   for (const std::size_t i : slice)
-    if (all[i].screening_key < winner.screening_key) ++regret.winner_place;
+    if (loss(winner.screening_key, all[i].screening_key) > 0) ++regret.winner_place;
   regret.screening_loss = loss(screened.simgrid_key, winner.simgrid_key);
   regret.two_tier_loss = loss(kept.simgrid_key, winner.simgrid_key);
   regret.winner_dropped = regret.two_tier_loss > 0;
