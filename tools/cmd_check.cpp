@@ -95,20 +95,22 @@ std::string plan_text(const Scenario& scenario, const PreparedRun& prepared,
   return text;
 }
 
-/// What the ranks hold before the first microbatch, against what their devices have.
-Diagnostics static_does_not_fit(const PreparedRun& prepared, const SourceSpan& platform) {
-  const std::vector<RankMemory> memory = static_memory(prepared.program, prepared.workload);
+/// What the ranks hold at their fullest, which their order decides and no clock, against what their
+/// devices have.
+Diagnostics does_not_fit(const PreparedRun& prepared, const SourceSpan& platform) {
+  const std::vector<RankMemory> memory = ordered_memory(prepared.program, prepared.workload);
   Diagnostics faults;
   for (std::size_t rank = 0; rank < memory.size() && faults.empty(); ++rank) {
     const DeviceId device = prepared.graph.device_of_rank[rank];
     const Bytes capacity = prepared.platform.devices[device.at()].memory;
-    const Bytes needed = memory[rank].static_memory();
+    const Bytes fixed = memory[rank].static_memory();
+    const Bytes needed = fixed + memory[rank].peak_activation;
     if (capacity.value > 0 && needed > capacity)
       faults.push_back(infeasible(
-          fmt::format("rank {} needs {} for weights, gradients and optimizer alone; its device has "
-                      "{}",
-                      rank, format(needed), format(capacity)),
-          "more ranks or chunks, or a larger device", platform));
+          fmt::format("rank {} needs {}, of it {} for weights, gradients and optimizer; its device "
+                      "has {}",
+                      rank, format(needed), format(fixed), format(capacity)),
+          "more ranks or chunks, another schedule, recomputation, or a larger device", platform));
   }
   return faults;
 }
@@ -119,7 +121,7 @@ ExitCode check_one(const std::string& path, const CLI::App& app, const Session& 
   if (!scenario) return report_faults(scenario.error());
   const Result<PreparedRun> prepared = prepare(*scenario, session.context());
   if (!prepared) return report_faults(prepared.error());
-  if (const Diagnostics faults = static_does_not_fit(*prepared, scenario->where("platform"));
+  if (const Diagnostics faults = does_not_fit(*prepared, scenario->where("platform"));
       !faults.empty())
     return report_faults(faults);
   if (given(app, "--show-defaults"))

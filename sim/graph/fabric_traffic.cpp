@@ -12,21 +12,6 @@ TrafficKind kind_of(const Task& task) {
   return TrafficKind::Pipeline;
 }
 
-using RouteLoad = std::array<Crossing, kTrafficKinds.size()>;
-
-/// [route] what is sent along it; link bytes are not yet known.
-std::vector<RouteLoad> route_loads(const TaskGraph& graph) {
-  std::vector<RouteLoad> loads(graph.routes.size());
-  for (const Task& task : graph.tasks) {
-    if (task.route < 0) continue;
-    Crossing& load =
-        loads[static_cast<std::size_t>(task.route)][static_cast<std::size_t>(kind_of(task))];
-    ++load.messages;
-    load.bytes += task.bytes;
-  }
-  return loads;
-}
-
 /// Links of a route on each level.
 void count_hops(const Route& way, const std::vector<std::int32_t>& level_of,
                 std::vector<int>& hops) {
@@ -66,20 +51,32 @@ std::string_view traffic_name(TrafficKind kind) {
   return {};
 }
 
+std::vector<RouteLoad> route_loads(const TaskGraph& graph) {
+  std::vector<RouteLoad> loads(graph.routes.size());
+  for (const Task& task : graph.tasks) {
+    if (task.route < 0) continue;
+    Crossing& load =
+        loads[static_cast<std::size_t>(task.route)][static_cast<std::size_t>(kind_of(task))];
+    ++load.messages;
+    load.bytes += task.bytes;
+  }
+  return loads;
+}
+
 bool FabricTraffic::empty() const {
   return std::all_of(levels.begin(), levels.end(),
                      [](const LevelTraffic& level) { return level.busiest.empty(); });
 }
 
-FabricTraffic fabric_traffic(const TaskGraph& graph, const Platform& platform) {
+FabricTraffic fabric_traffic(std::span<const Route> routes, std::span<const RouteLoad> loads,
+                             const Platform& platform) {
   FabricLevels levels = fabric_levels(platform);
   FabricTraffic traffic;
   for (FabricLevel& level : levels.levels) traffic.levels.push_back({std::move(level), {}, {}});
-  const std::vector<RouteLoad> loads = route_loads(graph);
   std::vector<double> link_bytes(platform.links.size(), 0.0);
   std::vector<int> hops(traffic.levels.size());
-  for (std::size_t route = 0; route < graph.routes.size(); ++route) {
-    count_hops(graph.routes[route], levels.level_of, hops);
+  for (std::size_t route = 0; route < routes.size(); ++route) {
+    count_hops(routes[route], levels.level_of, hops);
     for (std::size_t kind = 0; kind < kTrafficKinds.size(); ++kind) {
       const Crossing& load = loads[route][kind];
       for (std::size_t level = 0; level < hops.size(); ++level) {
@@ -89,11 +86,15 @@ FabricTraffic fabric_traffic(const TaskGraph& graph, const Platform& platform) {
         crossing.bytes += load.bytes;
         crossing.link_bytes += load.bytes * hops[level];
       }
-      for (const LinkId link : graph.routes[route].links) link_bytes[link.at()] += load.bytes;
+      for (const LinkId link : routes[route].links) link_bytes[link.at()] += load.bytes;
     }
   }
   keep_busiest(platform, levels.level_of, link_bytes, traffic);
   return traffic;
+}
+
+FabricTraffic fabric_traffic(const TaskGraph& graph, const Platform& platform) {
+  return fabric_traffic(graph.routes, route_loads(graph), platform);
 }
 
 }  // namespace pipecast

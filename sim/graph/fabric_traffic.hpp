@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -59,6 +60,16 @@ struct FabricTraffic {
   bool empty() const;  ///< no bytes anywhere
   bool operator==(const FabricTraffic&) const = default;
 };
+
+/// What is sent along one route, by kind; link bytes stay zero.
+using RouteLoad = std::array<Crossing, kTrafficKinds.size()>;
+
+/// [route] of the graph. O(tasks).
+std::vector<RouteLoad> route_loads(const TaskGraph& graph);
+
+/// `loads[route]` sent along `routes[route]`. O(routes · hops + links).
+FabricTraffic fabric_traffic(std::span<const Route> routes, std::span<const RouteLoad> loads,
+                             const Platform& platform);
 
 /// Counts the transfers of a graph whose routes are those of the platform. Bytes are those on the
 /// wire, what protocols waste included. O(tasks + routes · hops + links).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 
 #include "sim/graph/collectives.hpp"
 #include "sim/graph/deadlock.hpp"
@@ -282,6 +283,20 @@ void show_first_replica(const TaskGraph& all, const std::vector<Edge>& edges,
   result.shown.order = topological_order(result.shown);
 }
 
+/// Replica 0 stands for all.
+ReplicatedGraph standing_for(int replicas, FoldedGraph folded) {
+  ReplicatedGraph result;
+  result.replicas = replicas;
+  result.simulated = 1;
+  result.shown = folded.graph;
+  result.graph = std::move(folded.graph);
+  result.platform = std::move(folded.platform);
+  result.traffic = std::move(folded.traffic);
+  result.shown_tasks.resize(result.graph.tasks.size());
+  std::iota(result.shown_tasks.begin(), result.shown_tasks.end(), 0U);
+  return result;
+}
+
 }  // namespace
 
 Result<ReplicatedGraph> build_replicated_graph(const Program& program, const Workload& workload,
@@ -296,6 +311,9 @@ Result<ReplicatedGraph> build_replicated_graph(const Program& program, const Wor
   Result<TaskGraph> pipeline =
       build_task_graph(program, workload, platform, replicas.reported(), policy);
   if (!pipeline) return fail(std::move(pipeline.error()));
+  if (layout.replicas == Replicas::Symmetric && workload.sync.empty())
+    if (auto folded = fold_silent_replicas(*pipeline, replicas, platform))
+      return standing_for(replicas.replicas(), std::move(*folded));
   const std::int64_t tasks =
       static_cast<std::int64_t>(pipeline->tasks.size()) * replicas.replicas();
   if (tasks > kMaxReplicatedTasks)
@@ -308,21 +326,14 @@ Result<ReplicatedGraph> build_replicated_graph(const Program& program, const Wor
   Replicator replicator(*pipeline, program, workload, platform, replicas);
   if (Result<void> built = replicator.build(*exchanges); !built) return fail(built.error());
 
+  if (layout.replicas == Replicas::Symmetric)
+    if (auto folded = fold_replicas(replicator.graph(), replicator.edges(), replicator.tasks(),
+                                    program.shape.ranks, platform))
+      return standing_for(replicas.replicas(), std::move(*folded));
   ReplicatedGraph result;
   result.traffic = fabric_traffic(replicator.graph(), platform);
   result.replicas = replicas.replicas();
   result.simulated = result.replicas;
-  if (layout.replicas == Replicas::Symmetric)
-    if (auto folded = fold_replicas(replicator.graph(), replicator.edges(), replicator.tasks(),
-                                    program.shape.ranks, platform)) {
-      result.simulated = 1;
-      result.shown = folded->graph;
-      result.graph = std::move(folded->graph);
-      result.platform = std::move(folded->platform);
-      for (std::uint32_t task = 0; task < result.graph.tasks.size(); ++task)
-        result.shown_tasks.push_back(task);
-      return result;
-    }
   replicator.finish();
   show_first_replica(replicator.graph(), replicator.edges(), replicator.tasks(),
                      program.shape.ranks, result);

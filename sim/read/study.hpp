@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "sim/base/diagnostic.hpp"
+#include "sim/read/layout_search.hpp"
 #include "sim/read/scenario.hpp"
 #include "sim/read/yaml_cursor.hpp"
+#include "sim/read/yaml_tree.hpp"
 
 namespace pipecast {
 
@@ -32,6 +34,7 @@ struct Uncertain {
 struct Axis {
   std::vector<std::string> keys;
   std::vector<std::vector<YamlNode>> entries;  ///< [entry][key]
+  bool generated = false;                      ///< by a layout search: nobody wrote the entries
 };
 
 /// What a cluster costs. Amounts per node are divided by `node_devices` and added to those per
@@ -62,6 +65,9 @@ struct QuotedCluster {
   std::vector<std::pair<std::string, YamlNode>> settings;  ///< key path → value
   std::vector<Axis> axes;
   Quote quote;
+  std::optional<LayoutBounds> layouts;  ///< searched; what was found is the last of `axes`
+  YamlMark layouts_mark;
+  std::string no_layout;  ///< why the search found nothing: the cluster has no candidates
 };
 
 enum class Objective : std::uint8_t {
@@ -155,8 +161,5 @@ Result<Study> read_study_file(const std::string& path, const ReadContext& contex
 /// for schedule files in CSV.
 Result<Study> read_study_texts(const std::vector<std::pair<std::string, std::string>>& texts,
                                const ReadContext& context);
-
-/// A value as one line of YAML flow text; for tables.
-std::string flow_text(const YamlNode& node);
 
 }  // namespace pipecast

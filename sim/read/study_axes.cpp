@@ -102,6 +102,25 @@ std::vector<YamlNode> read_powers(const YamlCursor& list) {
   return values;
 }
 
+/// Entries of keys that change together: a list of lists, one value per key.
+void read_linked(const YamlCursor& given, Axis& axis) {
+  if (!given.is_list() || given.size() == 0 || given.size() > kMaxAxisEntries) {
+    given.fault(fmt::format("{} keys change together; give a list of lists with {} values each",
+                            axis.keys.size(), axis.keys.size()));
+    return;
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const YamlCursor entry = given.item(i);
+    if (entry.is_list() && entry.size() == axis.keys.size())
+      axis.entries.push_back(entry.node().items);
+    else
+      entry.fault(fmt::format("an entry of this axis is a list of {} values, one for each of {}",
+                              axis.keys.size(), fmt::join(axis.keys, ", ")));
+  }
+}
+
+}  // namespace
+
 std::vector<YamlNode> read_values(const YamlCursor& given) {
   if (given.is_list()) {
     std::vector<YamlNode> values;
@@ -135,25 +154,6 @@ std::vector<std::string> split_keys(std::string_view text) {
     text.remove_prefix(comma + 1);
   }
 }
-
-/// Entries of keys that change together: a list of lists, one value per key.
-void read_linked(const YamlCursor& given, Axis& axis) {
-  if (!given.is_list() || given.size() == 0 || given.size() > kMaxAxisEntries) {
-    given.fault(fmt::format("{} keys change together; give a list of lists with {} values each",
-                            axis.keys.size(), axis.keys.size()));
-    return;
-  }
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const YamlCursor entry = given.item(i);
-    if (entry.is_list() && entry.size() == axis.keys.size())
-      axis.entries.push_back(entry.node().items);
-    else
-      entry.fault(fmt::format("an entry of this axis is a list of {} values, one for each of {}",
-                              axis.keys.size(), fmt::join(axis.keys, ", ")));
-  }
-}
-
-}  // namespace
 
 bool good_key_path(const YamlCursor& at, std::string_view path) {
   const bool good = !path.empty() && path.front() != '.' && path.back() != '.' &&

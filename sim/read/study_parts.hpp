@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,14 +15,32 @@ namespace pipecast {
 /// `{powers_of_two: …}`.
 std::vector<Axis> read_axes(const YamlCursor& axes);
 
+/// The values of one axis: a list, `{range: …}` or `{powers_of_two: …}`.
+std::vector<YamlNode> read_values(const YamlCursor& given);
+
+/// `a.b, c` → `a.b` and `c`.
+std::vector<std::string> split_keys(std::string_view text);
+
 /// `set:` a map from key paths to values.
 std::vector<std::pair<std::string, YamlNode>> read_settings(const YamlCursor& settings);
 
 /// A key path has the form `word.word.3`; anything else is a fault at the key.
 bool good_key_path(const YamlCursor& at, std::string_view path);
 
-std::vector<QuotedCluster> read_clusters(const YamlCursor& clusters);
+std::vector<QuotedCluster> read_clusters(const YamlCursor& clusters,
+                                         std::span<const ScheduleInfo> schedules);
 Quote read_quote(const YamlCursor& quote);
+
+/// `layouts:` the word `search`, or bounds of what is searched.
+LayoutBounds read_layouts(const YamlCursor& layouts, std::span<const ScheduleInfo> schedules);
+
+/// Axes of a study that searches layouts may not vary what is searched.
+void refuse_searched_keys(const YamlCursor& axes);
+
+/// Gives each cluster with bounds one axis of all its layouts. Axes on which these hang (batch,
+/// sequence, model, platform) become part of it. A cluster for which nothing divides is left
+/// without candidates; when all are, that is a fault. The context must have a cache.
+void add_layout_axes(Study& study, const ReadContext& context, FaultList& faults);
 
 std::vector<Objective> read_objectives(const YamlCursor& objectives);
 Constraints read_constraints(const YamlCursor& constraints);

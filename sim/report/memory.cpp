@@ -92,6 +92,23 @@ void sweep(const Program& program, const Workload& workload, std::span<const Tas
   if (!kept.empty()) sweep_exchanging(program, workload, tasks, timeline, std::move(kept), visit);
 }
 
+/// Of the operations of one rank, cell by cell.
+void add_activations(const Program& program, const Workload& workload, const std::vector<Op>& ops,
+                     RankMemory& peak) {
+  const Backward backward = has_backward(program) ? Backward::Present : Backward::Absent;
+  ActivationCount alive;
+  for (std::size_t at = 0; at < ops.size();) {
+    const std::span<const Op> cell(ops.data() + at, cell_size(ops, at));
+    for (const Op& op : cell) alive += taken_at_start(workload, op);
+    peak.peak_activation = std::max(peak.peak_activation, Bytes{alive.bytes});
+    peak.peak_in_flight = std::max(peak.peak_in_flight, alive.in_flight);
+    peak.peak_in_flight_free_at_input =
+        std::max(peak.peak_in_flight_free_at_input, alive.in_flight_free_at_input);
+    for (const Op& op : cell) alive += released_at_end(workload, op, backward);
+    at += cell.size();
+  }
+}
+
 void add_point(MemoryCurve& curve, double time_s, double change_bytes) {
   if (change_bytes != 0) curve.push_back({time_s, curve.back().bytes + change_bytes});
 }
@@ -176,6 +193,14 @@ MemoryUse measure_memory(const Program& program, const Workload& workload,
     stage.peak_in_flight = std::max(stage.peak_in_flight, alive.in_flight);
   });
   return use;
+}
+
+std::vector<RankMemory> ordered_memory(const Program& program, const Workload& workload) {
+  std::vector<RankMemory> ranks = static_memory(program, workload);
+  if (!program.exchanges.empty()) return ranks;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    add_activations(program, workload, program.ranks[rank], ranks[rank]);
+  return ranks;
 }
 
 std::vector<MemoryCurve> rank_curves(const Program& program, const Workload& workload,

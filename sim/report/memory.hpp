@@ -101,6 +101,11 @@ std::vector<RankMemory> static_memory(const Program& program, const Workload& wo
 MemoryUse measure_memory(const Program& program, const Workload& workload,
                          std::span<const Task> tasks, const Timeline& timeline);
 
+/// The ranks of measure_memory() without a timeline: whenever operations run, those of a rank take
+/// and release in program order. Exact, `peak_at_s` apart, unless activations are exchanged; then
+/// none are counted. O(operations).
+std::vector<RankMemory> ordered_memory(const Program& program, const Workload& workload);
+
 /// Activation bytes over time of each rank: a point wherever they change, times in order. Points at
 /// the same time follow program order. Starts at (0, 0). O(tasks).
 std::vector<MemoryCurve> rank_curves(const Program& program, const Workload& workload,

@@ -264,6 +264,12 @@ std::vector<std::string> launch_lines(const Study& study, std::int64_t candidate
   for (const auto& [key, flag] : kMegatron)
     if (const auto found = values.find(key); found != values.end())
       megatron += fmt::format(" {} {}", flag, found->second);
+  if (const auto found = values.find("workload.recompute"); found != values.end()) {
+    if (found->second == "selective") megatron += " --recompute-granularity selective";
+    if (found->second == "full")
+      megatron +=
+          " --recompute-granularity full --recompute-method uniform --recompute-num-layers 1";
+  }
   if (values.contains("workload.parallel.tensor"))
     lines.push_back("torchrun … pretrain_gpt.py" + megatron);
   return lines;

@@ -177,26 +177,36 @@ Result<Platform> platform_of(const Scenario& scenario, const ReadContext& contex
   return platform;
 }
 
-Result<PlacedProgram> place(const Scenario& scenario, const ReadContext& context,
-                            const Platform& platform) {
+Result<OrderedProgram> order(const Scenario& scenario, const ReadContext& context,
+                             const Platform& platform) {
   Result<std::vector<DeviceId>> devices = devices_of(scenario, platform);
   if (!devices) return fail(std::move(devices.error()));
   const Seconds hint = expected_transfer(
       platform, ReplicaDevices(scenario.parallel, *devices).reported(), scenario.workload);
   Result<Program> program = program_of(scenario, context, hint);
   if (!program) return fail(std::move(program.error()));
-  PlacedProgram placed{std::move(*program), {}, {}, {}};
-  placed.workload = on_a_device(scenario, placed.program);
-  if (scenario.parallel.devices() > scenario.shape.ranks || !placed.workload.sync.empty()) {
-    Result<ReplicatedGraph> built = build_replicated_graph(
-        placed.program, placed.workload, platform, scenario.parallel, *devices, scenario.transfers);
+  OrderedProgram ordered{std::move(*program), {}, std::move(*devices)};
+  ordered.workload = on_a_device(scenario, ordered.program);
+  return ordered;
+}
+
+Result<PlacedProgram> place(OrderedProgram ordered, const Scenario& scenario,
+                            const Platform& platform, Engine engine) {
+  PlacedProgram placed{std::move(ordered.program), std::move(ordered.workload), {}, {}};
+  const bool exchange = !placed.workload.sync.empty();
+  const bool several = scenario.parallel.devices() > scenario.shape.ranks;
+  if (exchange || (several && engine == Engine::Simgrid)) {
+    Result<ReplicatedGraph> built =
+        build_replicated_graph(placed.program, placed.workload, platform, scenario.parallel,
+                               ordered.devices, scenario.transfers);
     if (!built) return fail(located(std::move(built.error()), scenario.schedule.where));
     placed.graph = std::move(built->shown);
     placed.replicas = std::move(*built);
     return placed;
   }
-  Result<TaskGraph> graph =
-      build_task_graph(placed.program, placed.workload, platform, *devices, scenario.transfers);
+  Result<TaskGraph> graph = build_task_graph(
+      placed.program, placed.workload, platform,
+      ReplicaDevices(scenario.parallel, ordered.devices).reported(), scenario.transfers);
   if (!graph) return fail(located(std::move(graph.error()), scenario.schedule.where));
   placed.graph = std::move(*graph);
   return placed;

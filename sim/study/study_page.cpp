@@ -185,6 +185,10 @@ Page study_page(const Study& study, Evaluator& evaluator, const Ranking& ranking
   if (!ranking.ranked.empty()) add_answers(page, study, evaluator, ranking);
   if (ranking.ranked.size() < ranking.verdicts.size())
     page.blocks.emplace_back(misses_table(study, ranking));
+  for (const QuotedCluster& cluster : study.clusters)
+    if (!cluster.no_layout.empty())
+      page.blocks.emplace_back(
+          PageText{"No layout divides on " + cluster.name, cluster.no_layout + "\n"});
   for (const auto& [file, source] : study.texts) page.blocks.emplace_back(PageText{file, source});
   return page;
 }

@@ -17,7 +17,7 @@ namespace pipecast {
 namespace {
 
 /// Raised whenever rows of the same study would come out differently.
-constexpr std::string_view kResultsVersion = "pipecast.study/1";
+constexpr std::string_view kResultsVersion = "pipecast.study/2";
 
 class Fnv {
  public:

@@ -152,6 +152,36 @@ TEST(Replicas, AnUnevenPlacementUnderAnOversubscribedSpineIsSimulatedWhole) {
   EXPECT_FALSE(expect_the_same_either_way(made, platform));
 }
 
+/// Replicas that exchange nothing are compared by their routes, not by their tasks.
+TEST(Replicas, OneStandsForSilentOnesThatShareLinks) {
+  auto narrow = rail("16");
+  narrow["leaf_nodes"] = "2";
+  narrow["leaf_oversubscription"] = "4";
+  for (const Platform& platform :
+       {made_platform("rail-cluster", rail("16")), made_platform("rail-cluster", narrow)})
+    for (const char* schedule : {"1f1b", "zb-h1"})
+      for (const int tensor : {2, 8}) {
+        SCOPED_TRACE(std::string(schedule) + " tensor " + std::to_string(tensor));
+        ReplicaCase made;
+        made.schedule = schedule;
+        made.shape = {4, 1, 6};
+        made.layout.tensor = tensor;
+        made.layout.data = 4;
+        made.silent = true;
+        expect_one_stands_for_all(made, platform);
+      }
+}
+
+TEST(Replicas, SilentOnesThatDifferAreAllSimulated) {
+  Platform platform = made_platform("rail-cluster", rail("4"));
+  platform.devices[9].slowdown = 1.1;
+  ReplicaCase made;
+  made.layout.tensor = 8;
+  made.layout.data = 2;
+  made.silent = true;
+  EXPECT_EQ(replicated(made, platform, Replicas::Symmetric).simulated, 16);
+}
+
 TEST(Replicas, ReplicasThatDifferAreAllSimulated) {
   Platform platform = made_platform("rail-cluster", rail("4"));
   platform.devices[9].slowdown = 1.1;
