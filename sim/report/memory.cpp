@@ -92,25 +92,27 @@ void sweep(const Program& program, const Workload& workload, std::span<const Tas
   if (!kept.empty()) sweep_exchanging(program, workload, tasks, timeline, std::move(kept), visit);
 }
 
-void add_static(MemoryUse& use, const Program& program, const Workload& workload) {
+void add_point(MemoryCurve& curve, double time_s, double change_bytes) {
+  if (change_bytes != 0) curve.push_back({time_s, curve.back().bytes + change_bytes});
+}
+
+}  // namespace
+
+std::vector<RankMemory> static_memory(const Program& program, const Workload& workload) {
+  std::vector<RankMemory> ranks(program.ranks.size());
   const Placement& placement = program.placement;
   const std::vector<WeightUse> weights = weight_use(program);
   for (std::size_t copy = 0; copy < placement.rank_of.size(); ++copy) {
     const StageBytes& bytes = workload.bytes[copy % static_cast<std::size_t>(placement.stages)];
-    RankMemory& rank = use.ranks[placement.rank_of[copy].at()];
+    RankMemory& rank = ranks[placement.rank_of[copy].at()];
     rank.weights.versions = std::max(rank.weights.versions, weights[copy].versions);
     rank.weights.staleness = std::max(rank.weights.staleness, weights[copy].staleness);
     rank.parameters += bytes.parameters * weights[copy].versions;
     rank.gradients += bytes.gradients;
     rank.optimizer += bytes.optimizer;
   }
+  return ranks;
 }
-
-void add_point(MemoryCurve& curve, double time_s, double change_bytes) {
-  if (change_bytes != 0) curve.push_back({time_s, curve.back().bytes + change_bytes});
-}
-
-}  // namespace
 
 ActivationCount taken_at_start(const Workload& workload, const Op& op) {
   if (!is_forward(op.kind)) return {};
@@ -151,8 +153,7 @@ ActivationCount released_at_end(const Workload& workload, const Op& op, Backward
 
 MemoryUse measure_memory(const Program& program, const Workload& workload,
                          std::span<const Task> tasks, const Timeline& timeline) {
-  MemoryUse use;
-  use.ranks.resize(program.ranks.size());
+  MemoryUse use{.ranks = static_memory(program, workload), .stages = {}};
   use.stages.resize(program.placement.rank_of.size());
   std::vector<ActivationCount> on_rank(use.ranks.size());
   std::vector<ActivationCount> in_stage(use.stages.size());
@@ -173,7 +174,6 @@ MemoryUse measure_memory(const Program& program, const Workload& workload,
     stage.peak_activation = std::max(stage.peak_activation, Bytes{alive.bytes});
     stage.peak_in_flight = std::max(stage.peak_in_flight, alive.in_flight);
   });
-  add_static(use, program, workload);
   return use;
 }
 

@@ -88,6 +88,10 @@ struct MemoryUse {
   bool operator==(const MemoryUse&) const = default;
 };
 
+/// What does not change over the step: parameters, gradients, optimizer state and the versions of
+/// the weights of every rank. The activations stay 0.
+std::vector<RankMemory> static_memory(const Program& program, const Workload& workload);
+
 /// Peaks of every rank and stage by one sweep over the compute tasks. Operations of a rank take and
 /// release in program order, so what one operation releases at an instant is free for the next one
 /// that starts at the same instant. The cells of an overlapped pair hold both: its forward takes at

@@ -75,6 +75,7 @@ PageChart excess_chart(const MeasuredComparison& comparison) {
     if (part.seconds == 0 && !series.y.empty()) continue;
     chart.categories.push_back(part.name);
     series.y.push_back(part.seconds);
+    chart.note += fmt::format(" {}: {}.", part.name, part.meaning);
   }
   chart.categories.emplace_back("measured");
   series.y.push_back(comparison.measured_s);
@@ -88,7 +89,7 @@ struct RankPart {
   double RankExcess::*seconds;
 };
 constexpr RankPart kRankParts[] = {{"ideal", "busy", &RankExcess::ideal_s},
-                                   {"operation overshoot", "steady", &RankExcess::operations_s},
+                                   {"overshoot", "steady", &RankExcess::operations_s},
                                    {"gaps", "warmup", &RankExcess::gaps_s},
                                    {"messages", "transfer", &RankExcess::messages_s},
                                    {"waiting", "cooldown", &RankExcess::waiting_s}};
@@ -131,7 +132,7 @@ PageChart delay_chart(const MeasuredComparison& comparison, const MeasuredStep& 
   const std::size_t shown = std::min(measured.ranks.size(), kMostCurves);
   for (std::size_t i = 0; i < shown; ++i) {
     const std::size_t rank = shown == 1 ? 0 : i * (measured.ranks.size() - 1) / (shown - 1);
-    std::vector<double> times_s, behind_s;
+    std::vector<double> times_s{0}, behind_s{0};
     for (const MeasuredOp& op : measured.ranks[rank].ops) {
       times_s.push_back(op.end_s);
       behind_s.push_back(op.end_s - end_s.at({op.kind, op.stage.value, op.microbatch.value}));
@@ -243,7 +244,7 @@ Page import_page(const ImportReport& report, std::string_view scenario_text) {
                        rank_chart(comparison.excess),
                        delay_chart(comparison, report.run.steps.back()), excess_table(comparison)},
             .sections = {},
-            .footer = fmt::format("{} measured steps", report.run.steps.size())};
+            .footer = fmt::format("measured: {}", comparison.step)};
   for (PageTable table : {difference_table(comparison), outlier_table(report.profile),
                           rank_table(comparison), operation_table(comparison)})
     if (!table.rows.empty()) page.blocks.emplace_back(std::move(table));

@@ -151,10 +151,9 @@ void write_import_text(const ImportReport& report, std::ostream& out) {
   out << fmt::format("\n{}: measured {}, predicted {} ({}, {})\n", comparison.step,
                      time(comparison.measured_s), time(comparison.predicted_s),
                      signed_percent(comparison.error()), prediction_source(comparison));
-  out << "ideal: " << ideal_meaning(comparison) << "\n";
   for (const ExcessPart& part : excess_parts(comparison))
-    out << fmt::format("  {:<40} {:>12}  {:>7.2f} %\n", part.name, signed_time(part.seconds),
-                       100 * part.seconds / comparison.measured_s);
+    out << fmt::format("  {:<9} {:>12} {:>7.2f} %  {}\n", part.name, signed_time(part.seconds),
+                       100 * part.seconds / comparison.measured_s, part.meaning);
   out << fmt::format("{:<42} {:>6} {:>12} {:>12} {:>12}\n", "of all operations", "count", "median",
                      "95 of 100", "99 of 100");
   for (const ExcessLine& line : excess_lines(comparison.excess))

@@ -41,12 +41,12 @@ std::string ideal_meaning(const MeasuredComparison& comparison) {
 
 std::vector<ExcessPart> excess_parts(const MeasuredComparison& comparison) {
   const ExcessTime& path = comparison.excess.path;
-  return {{"ideal", path.ideal_s},
-          {"start of the step", path.start_s},
-          {"operation overshoot", path.operations_s},
-          {"gaps between operations", path.gaps_s},
-          {"messages", path.messages_s},
-          {"slack of the path", -path.slack_s}};
+  return {{"ideal", ideal_meaning(comparison), path.ideal_s},
+          {"start", "before the path's first operation", path.start_s},
+          {"overshoot", "operations longer than their ideal", path.operations_s},
+          {"gaps", "between operations of a rank", path.gaps_s},
+          {"messages", "end of the producer to the begin of the consumer", path.messages_s},
+          {"slack", "the ideal's own path is longer than this one", 0 - path.slack_s}};
 }
 
 std::vector<ExcessLine> excess_lines(const MeasuredExcess& excess) {

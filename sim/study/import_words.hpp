@@ -24,6 +24,7 @@ std::string ideal_meaning(const MeasuredComparison& comparison);
 /// A part of the measured step; the parts add up to it.
 struct ExcessPart {
   std::string name;
+  std::string meaning;
   double seconds = 0;
 };
 std::vector<ExcessPart> excess_parts(const MeasuredComparison& comparison);

@@ -60,14 +60,6 @@ class TraceContent : public ::testing::Test {
   }
 };
 
-std::string thread_name(const json& trace, const json& event) {
-  for (const json& other : trace["traceEvents"])
-    if (other["ph"] == "M" && other["name"] == "thread_name" && other["pid"] == event["pid"] &&
-        other["tid"] == event["tid"])
-      return other["args"]["name"];
-  return {};
-}
-
 /// The idle slices of a rank are its idle time, cause by cause.
 TEST_F(TraceContent, BubblesAreTheIdleTimeWithItsCause) {
   const std::set<std::string> reasons = {"warm-up", "steady", "cool-down", "gap",
@@ -136,13 +128,15 @@ TEST_F(TraceContent, CollectivesHaveTracksOfTheirOwn) {
     for (const Task& task : run.prepared.graph.tasks)
       wanted += task.stream == Stream::Collective ? 1 : 0;
     std::map<std::pair<int, int>, std::string> names;
+    for (const json& event : trace["traceEvents"])
+      if (event["name"] == "thread_name")
+        names[{event["pid"], event["tid"]}] = event["args"]["name"];
     for (const json& event : trace["traceEvents"]) {
       if (event["ph"] != "X") continue;
-      std::string& name = names[{event["pid"], event["tid"]}];
-      if (name.empty()) name = thread_name(trace, event);
       const std::string kind = event["args"].value("kind", "");
-      const bool collective = kind == "REDUCE_GRAD" || kind == "UNSHARD";
-      EXPECT_EQ(collective, name.starts_with("collectives")) << event;
+      const bool collective = kind == "REDUCE_GRAD" || kind == "UNSHARD" || kind == "OPTIMIZER";
+      const std::string& track = names[std::pair<int, int>(event["pid"], event["tid"])];
+      EXPECT_EQ(collective, track.starts_with("collectives")) << event;
       collectives += collective ? 1 : 0;
     }
     EXPECT_GT(wanted, 0u);
