@@ -335,11 +335,11 @@ class ZoneReader {
 
   void add_route(std::int32_t zone_number, const XmlNode& node) {
     ZoneEdge edge;
-    const bool both = find_end(node, zone_number, "src", "gw_src", edge.from, edge.exit_point) &
-                      find_end(node, zone_number, "dst", "gw_dst", edge.to, edge.entry_point);
+    const bool from = find_end(node, zone_number, "src", "gw_src", edge.from, edge.exit_point);
+    const bool to = find_end(node, zone_number, "dst", "gw_dst", edge.to, edge.entry_point);
     const auto [there, back] = links_of(node);
     const std::string* symmetrical = node.find("symmetrical");
-    if (!both || edge.from == edge.to) return;  // the way of a host to itself is not needed
+    if (!from || !to || edge.from == edge.to) return;  // the way of a host to itself is not needed
     edge.links = there;
     add_edge(zone_number, node, edge);
     if (symmetrical != nullptr && (*symmetrical == "NO" || *symmetrical == "no")) return;

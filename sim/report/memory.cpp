@@ -153,7 +153,8 @@ ActivationCount released_at_end(const Workload& workload, const Op& op, Backward
 
 MemoryUse measure_memory(const Program& program, const Workload& workload,
                          std::span<const Task> tasks, const Timeline& timeline) {
-  MemoryUse use{.ranks = static_memory(program, workload), .stages = {}};
+  MemoryUse use;
+  use.ranks = static_memory(program, workload);
   use.stages.resize(program.placement.rank_of.size());
   std::vector<ActivationCount> on_rank(use.ranks.size());
   std::vector<ActivationCount> in_stage(use.stages.size());

@@ -88,8 +88,8 @@ struct MemoryUse {
   bool operator==(const MemoryUse&) const = default;
 };
 
-/// What does not change over the step: parameters, gradients, optimizer state and the versions of
-/// the weights of every rank. The activations stay 0.
+/// Weights (every version kept), gradients and optimizer state of each rank, which need no run:
+/// peaks stay zero. [rank]. O(operations).
 std::vector<RankMemory> static_memory(const Program& program, const Workload& workload);
 
 /// Peaks of every rank and stage by one sweep over the compute tasks. Operations of a rank take and

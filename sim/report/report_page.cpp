@@ -48,12 +48,10 @@ PageChart waterfall_chart(const RunView& run) {
 PageTable critical_table(const RunView& run) {
   std::array<double, static_cast<std::size_t>(OpKind::Gap) + 1> seconds{};
   std::array<std::int64_t, seconds.size()> count{};
-  double covered_s = 0;
   for (const std::uint32_t task : critical_path(run.graph, run.timeline)) {
     const Interval& interval = run.timeline.intervals[task];
     const auto kind = static_cast<std::size_t>(run.tasks[task].kind);
     seconds[kind] += interval.end_s - interval.start_s;
-    covered_s += interval.end_s - interval.start_s;
     ++count[kind];
   }
   PageTable table{.title = "Critical path",

@@ -43,7 +43,7 @@ PageTable row_table(const std::vector<CompareRow>& rows) {
                           quantity(row.largest_peak_activation),
                           quantity(row.largest_static),
                           count(row.transfers),
-                          {row.fits ? "yes" : "no", {}}});
+                          {std::string(fits_text(row)), {}}});
   }
   return table;
 }

@@ -1,5 +1,6 @@
 #include "sim/study/simulate.hpp"
 
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "sim/study/estimate_step.hpp"
 #include "sim/study/expected_transfer.hpp"
 #include "sim/study/imperfect_runs.hpp"
+#include "sim/study/run_warnings.hpp"
 
 namespace pipecast {
 namespace {
@@ -89,6 +91,10 @@ std::vector<std::string> warnings_of(const Scenario& scenario) {
         "gradients, optimizer step and gathered weights are added by formula at the end of the "
         "step");
   return warnings;
+}
+
+void append(std::vector<std::string>& lines, std::vector<std::string> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(lines));
 }
 
 std::string schedule_name(const ScheduleChoice& choice) {
@@ -217,6 +223,7 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
                   .lower_bound = bound_of(scenario, context, hint),
                   .replicas = {},
                   .model = scenario.model};
+  append(run.warnings, transfer_warnings(run.program, run.transfers));
   if (Result<void> built = add_graph(scenario, *devices, run); !built) return fail(built.error());
   return run;
 }
@@ -249,8 +256,8 @@ Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
   if (run.prepared.model)
     run.estimate = estimate_step(*run.prepared.model, run.prepared.program, run.summary);
   if (run.prepared.transfers != TransferPolicy::Overlapped)
-    for (std::string& line : head_of_line_warnings(head_of_line(graph, run.timeline)))
-      run.prepared.warnings.push_back(std::move(line));
+    append(run.prepared.warnings, head_of_line_warnings(head_of_line(graph, run.timeline)));
+  append(run.prepared.warnings, overload_warnings(run.summary, run.prepared.platform));
   return run;
 }
 

@@ -56,7 +56,7 @@ void expect_pictures_up_to_date(const std::string& file, const Workshop& worksho
     ASSERT_TRUE(path.starts_with("docs/img/")) << file << ": " << path;
     const std::string name = path.substr(9);
     EXPECT_TRUE(workshop.exists(name)) << file << ": no command writes " << name;
-    EXPECT_EQ(workshop.read(name), repository_file(path))
+    EXPECT_TRUE(workshop.read(name) == repository_file(path))
         << name << " is out of date: run the command beside it and copy the file";
   }
 }

@@ -176,9 +176,10 @@ std::vector<std::string> algorithm_missing(const Sources& sources) {
       "std::lower_bound(", "std::upper_bound("};
   std::vector<std::string> missing;
   for (const auto& [file, text] : sources) {
-    const bool calls = std::any_of(kCalls.begin(), kCalls.end(), [&](std::string_view call) {
-      return text.find(call) != std::string::npos;
-    });
+    const bool calls = std::any_of(kCalls.begin(), kCalls.end(),
+                                   [&, text = std::string_view(text)](std::string_view call) {
+                                     return text.find(call) != std::string::npos;
+                                   });
     std::set<std::string> seen;
     if (calls && !reaches_algorithm(sources, file, seen)) missing.push_back(file);
   }
