@@ -63,7 +63,8 @@ TEST(ImportSize, ATraceOfHundredsOfMegabytesTakesBoundedMemory) {
 /// What is not JSON to its end says so, however large it is.
 TEST(ImportSize, ALargeTraceThatIsCutOffIsRefused) {
   const Workshop shop;
-  write_large_trace(shop.path("cut.rank0.json"), 120, 8);
+  write_large_trace(shop.path("cut.rank0.json"), 160, 8);
+  ASSERT_GT(std::filesystem::file_size(shop.path("cut.rank0.json")), 100'000'001u);
   std::filesystem::resize_file(shop.path("cut.rank0.json"), 100'000'001);
   const Outcome outcome = shop.sh("pipecast import cut.rank0.json");
   EXPECT_EQ(outcome.code, 1);
