@@ -127,7 +127,8 @@ class TraceReader {
       content_.is_cut = true;
       return;
     }
-    content_.host_ops.push_back({thread_, begin_us_, sort_of(name_)});
+    content_.host_ops.push_back(
+        {thread_, begin_us_, static_cast<float>(length_us_), sort_of(name_)});
   }
 
   void end_event() {

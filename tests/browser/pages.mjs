@@ -143,3 +143,42 @@ export async function textOfTheUserStaysText(world) {
   expect(!readFileSync(file, 'utf8').includes('<img'), 'markup of the user is in the file');
   await page.close();
 }
+
+/** Both timelines of an import are drawn and asked like those of a run, wide and narrow, light and dark. */
+export async function anImportShowsMeasuredAndPredicted(world) {
+  const file = `${world.out}/import.html`;
+  run(world, 'import', 'scenarios/measured/primus-pp8.csv', '--report', file);
+  const { page, faults } = await open(world, file);
+  const titles = await page.$$eval('h2', (heads) => heads.map((head) => head.textContent));
+  for (const title of ['Measured and predicted', 'From the ideal step to the measured one', 'Where the measured time of each rank goes', 'How far each rank is behind the prediction',
+    'What the excess is made of', 'Where measured and predicted differ', 'Outliers of the profile', 'Ranks', 'Operations of each stage'])
+    expect(titles.includes(title), `no part is called ${title}`);
+  expectEqual((await shown(page)).boxes, 2 * 8 * 2 * 16, 'operations on both timelines');
+  await page.getByRole('checkbox', { name: 'predicted' }).uncheck();
+  await page.waitForFunction((boxes) => +document.querySelector('.timeline').dataset.boxes === boxes, 8 * 2 * 16);
+  const place = await placeOf(page, '1F4');
+  await page.mouse.move(place.x, place.y);
+  await page.waitForTimeout(100);
+  expectEqual(await page.locator('.tip b').textContent(), '1F4', 'what the tip names');
+  expect(/300\.\d* ms/.test(await page.locator('.tip').textContent()), `the tip does not say how long the operation took: ${await page.locator('.tip').textContent()}`);
+  await page.getByRole('checkbox', { name: 'predicted' }).check();
+  const whole = await shown(page);
+  await page.locator('.timeline canvas').focus();
+  for (const key of ['+', '+', '+', 'ArrowRight']) await page.keyboard.press(key);
+  await page.waitForTimeout(100);
+  expect((await shown(page)).span < whole.span / 2, 'the keys do not zoom');
+  const differences = page.locator('.block-table', { hasText: 'Where measured and predicted differ' }).first();
+  expect((await differences.locator('tbody tr').first().textContent()).startsWith('slower operation11F4'), 'the largest difference is not that of 1F4');
+  expectEqual(faults, [], 'complaints');
+  await page.keyboard.press('0');
+  await page.screenshot({ path: `${world.out}/import-1280.png`, fullPage: true });
+  await page.close();
+  for (const scheme of ['light', 'dark']) {
+    const narrow = await open(world, file, { width: 390, scheme });
+    const overflow = await narrow.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    expect(overflow <= 0, `the page is ${overflow} px wider than 390`);
+    expectEqual(narrow.faults, [], 'complaints');
+    await narrow.page.screenshot({ path: `${world.out}/import-390-${scheme}.png`, fullPage: true });
+    await narrow.page.close();
+  }
+}
