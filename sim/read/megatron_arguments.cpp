@@ -162,12 +162,12 @@ void read_virtual_stages(Arguments& given, FrameworkRun& run, int model_layers) 
                 "give one of them");
   if (per_rank > 0) layout.chunks = per_rank;
   if (layers > 0 && per_rank == 0) {
-    if (model_layers % (layout.pipeline * layers) != 0)
+    if (model_layers % bounded_product({layout.pipeline, layers}) != 0)
       given.fault("num-layers-per-virtual-pipeline-stage",
                   fmt::format("{} layers do not divide by {} stages × {} layers per virtual stage",
                               model_layers, layout.pipeline, layers));
     else
-      layout.chunks = model_layers / (layout.pipeline * layers);
+      layout.chunks = model_layers / bounded_product({layout.pipeline, layers});
   }
   if (run.layout_string.empty()) return;
   const auto stages = parse_layout_string(run.layout_string);

@@ -175,7 +175,7 @@ void write_study_text(const Study& study, const Ranking& ranking, std::size_t be
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ",
                             miss_name(static_cast<Miss>(miss)), misses[miss]);
   if (!counts.empty()) out << "infeasible by reason: " << counts << '\n';
-  for (const Cluster& cluster : study.clusters)
+  for (const QuotedCluster& cluster : study.clusters)
     if (!cluster.no_layout.empty())
       out << fmt::format("no layout divides on {}: {}\n", cluster.name, cluster.no_layout);
   if (ranking.ranked.empty()) write_misses(study, ranking, out);
