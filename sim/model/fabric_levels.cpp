@@ -58,10 +58,10 @@ class LevelSorter {
   }
 
  private:
-  /// Links of a file have names of their own: more than a few kinds say nothing.
+  /// Links of a file have names of their own: more than a few say nothing.
   static std::string joined(const std::set<std::string>& kinds) {
     constexpr std::size_t kMostKinds = 4;
-    if (kinds.size() > kMostKinds) return std::to_string(kinds.size()) + " kinds";
+    if (kinds.size() > kMostKinds) return "links";
     std::string text;
     for (const std::string& kind : kinds) text += (text.empty() ? "" : ", ") + kind;
     return text;

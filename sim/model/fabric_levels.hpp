@@ -10,7 +10,7 @@ namespace pipecast {
 /// A level of the fabric: where devices meet, and the links that lead there.
 struct FabricLevel {
   std::string name;       ///< of the meeting point, such as "nvlink", "leaf", "spine"
-  std::string links;      ///< what its links are called, such as "card"; several joined by ", "
+  std::string links;      ///< its links' names, such as "card"; "links" when they have many
   std::size_t count = 0;  ///< of its links, one direction each
 
   bool operator==(const FabricLevel&) const = default;
