@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 
 #include "sim/graph/task_graph.hpp"
@@ -34,8 +35,9 @@ PageChart waterfall_chart(const RunView& run) {
   double sum = 0;
   for (const WaterfallPart& part : parts.parts) {
     sum += part.seconds;
-    if (part.seconds == 0 && !series.y.empty()) continue;
+    if (std::abs(part.seconds) < 1e-9 * run.summary.makespan_s && !series.y.empty()) continue;
     chart.categories.push_back(part.key);
+    std::replace(chart.categories.back().begin(), chart.categories.back().end(), '_', ' ');
     series.y.push_back(part.seconds);
   }
   chart.categories.emplace_back("step");

@@ -110,10 +110,43 @@ export async function aNarrowScreenAndDarknessWork(world) {
   }
 }
 
+/** Grey value of each kind of operation in print, as papers and laser printers show them. */
+export async function kindsSurviveGreyPrinting(world) {
+  const { page } = await open(world, report(world), { scheme: 'light' });
+  const greys = await page.$$eval('.legend i', (list) => list.slice(0, 3).map((one) => {
+    const [r, g, b] = getComputedStyle(one).backgroundColor.match(/\d+/g).map(Number);
+    return (0.299 * r + 0.587 * g + 0.114 * b) / 255;
+  }));
+  const sorted = [...greys].sort((a, b) => a - b);
+  expect(greys.length === 3 && sorted.every((grey, i) => i === 0 || grey - sorted[i - 1] > 0.13), `grey values ${greys}`);
+  await page.close();
+}
+
 export async function thePageCanBePrinted(world) {
   const { page, faults } = await open(world, report(world), { scheme: 'dark' });
   const pdf = await page.pdf({ format: 'A4', printBackground: true, path: `${world.out}/run.pdf` });
   expect(pdf.length > 50_000, `a PDF of ${pdf.length} bytes`);
+  await page.emulateMedia({ media: 'print' });
+  await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+  await page.waitForTimeout(500);
+  // Below a small change of the waterfall there is nothing: patterns are for bars only.
+  const waterfall = page.locator('.block-chart', { hasText: 'From the ideal step' }).locator('canvas').first();
+  const hatched = await waterfall.evaluate((canvas) => {
+    const ratio = canvas.height / canvas.clientHeight;
+    const rows = (canvas.clientHeight - 50) / 34;
+    const plot = canvas.clientHeight - 12 - 30;
+    const middle = 12 + (1.5 / rows) * plot;
+    const [left, width, height] = [0.3 * canvas.width, 0.2 * canvas.width, 10 * ratio].map(Math.round);
+    const area = canvas.getContext('2d').getImageData(left, Math.round((middle - 5) * ratio), width, height);
+    const pixels = new Uint32Array(area.data.buffer);
+    let columns = 0;
+    for (let x = 0; x < width; ++x) {
+      const strip = new Set(Array.from({ length: height }, (_, y) => pixels[y * width + x]));
+      columns += strip.size > 1 ? 1 : 0;
+    }
+    return columns;
+  });
+  expectEqual(hatched, 0, 'hatched columns where the waterfall is empty');
   expectEqual(faults, [], 'complaints');
   await page.close();
 }

@@ -162,9 +162,9 @@ function waterfallOptions(chart, colors) {
     ...common(colors, chart), grid: { ...common(colors, chart).grid, top: 12, right: narrow ? 76 : 130 },
     tooltip: { ...common(colors, chart).tooltip, trigger: 'item', formatter: (item) => lineOf(chart.categories[item.dataIndex], `${formatIn(chart.y.unit, changes[item.dataIndex], 5)} (${share(item.dataIndex)})`) },
     xAxis: axisOf(chart.y, colors, narrow ? { splitNumber: 2 } : {}),
-    yAxis: { type: 'category', inverse: true, data: chart.categories, axisLabel: { color: colors.soft, width: narrow ? 90 : 150, overflow: 'break' }, axisLine: { lineStyle: { color: colors.rule } } },
+    yAxis: { type: 'category', inverse: true, data: chart.categories, axisLabel: { color: colors.soft, width: narrow ? 90 : 150, overflow: 'break', lineHeight: 14 }, axisLine: { lineStyle: { color: colors.rule } } },
     series: [
-      { type: 'bar', stack: 'all', data: hidden, itemStyle: { color: 'transparent' }, silent: true, tooltip: { show: false } },
+      { type: 'bar', stack: 'all', data: hidden, itemStyle: { color: 'transparent', decal: { color: 'transparent' } }, silent: true, tooltip: { show: false } },
       { type: 'bar', stack: 'all', data: shown, barCategoryGap: '25%', label: { show: true, position: 'right', color: colors.ink, formatter: (item) => `${item.dataIndex === 0 || item.dataIndex === last ? '' : changes[item.dataIndex] < 0 ? '\u2212 ' : '+ '}${formatIn(chart.y.unit, Math.abs(changes[item.dataIndex]), 4)}${narrow ? '' : ` (${share(item.dataIndex)})`}` } },
     ],
   };
