@@ -9,6 +9,7 @@
 #include "sim/graph/task_graph.hpp"
 #include "sim/read/program_csv.hpp"
 #include "sim/read/scenario.hpp"
+#include "sim/read/study.hpp"
 #include "sim/study/simulate.hpp"
 #include "tests/support/csv_blocks.hpp"
 #include "tests/support/golden_orders.hpp"
@@ -81,6 +82,14 @@ Diagnostics faults_of_scenario(const fs::path& file, const Expectation& expected
   return prepared ? Diagnostics{} : prepared.error();
 }
 
+Diagnostics faults_of_study(const fs::path& file, const Expectation&) {
+  const auto schedules = builtin_schedules();
+  const auto kinds = builtin_platform_kinds();
+  const auto study = read_study_file(
+      file.string(), {schedules, kinds, {std::string(PIPECAST_SOURCE_DIR) + "/platforms"}});
+  return study ? Diagnostics{} : study.error();
+}
+
 Diagnostics faults_of_schedule(const fs::path& file, const Expectation& expected) {
   const auto program = read_program_csv_file(file.string(), expected.dialect);
   if (!program) return program.error();
@@ -112,6 +121,10 @@ void expect_complaints(const std::vector<fs::path>& files, std::size_t at_least,
 
 TEST(Bad, EveryBrokenScenarioGetsItsMessage) {
   expect_complaints(files_of("scenarios", ".yaml"), 80, faults_of_scenario);
+}
+
+TEST(Bad, EveryBrokenStudyGetsItsMessage) {
+  expect_complaints(files_of("studies", ".yaml"), 60, faults_of_study);
 }
 
 TEST(Bad, EveryBrokenScheduleGetsItsMessage) {
