@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
@@ -19,6 +20,7 @@ namespace {
 struct KeptStudy {
   Study study;
   Ranking ranking;
+  std::size_t unrefined = 0;  ///< candidates that SimGrid is to run and has not
 };
 
 Result<KeptStudy> open_study(const std::string& path, const Session& session) {
@@ -27,11 +29,17 @@ Result<KeptStudy> open_study(const std::string& path, const Session& session) {
   const Result<StoreHeader> header = store->header();
   if (!header) return fail(header.error());
   Result<Study> study = read_study_texts(header->texts, session.context());
-  if (!study) return fail(std::move(study.error()));
-  const Result<std::vector<StudyRow>> rows = store->rows();
+  if (!study) {
+    study.error().push_back(
+        input_error(fmt::format("the study that '{}' keeps cannot be read again", path),
+                    "the file is damaged, or was written by another version of pipecast"));
+    return fail(std::move(study.error()));
+  }
+  const Result<std::vector<StudyRow>> rows = rows_of(*study, *store);
   if (!rows) return fail(rows.error());
   Ranking ranking = rank_rows(*study, *rows);
-  return KeptStudy{std::move(*study), std::move(ranking)};
+  const std::size_t unrefined = plan_refinement(*study, *rows).missing.size();
+  return KeptStudy{std::move(*study), std::move(ranking), unrefined};
 }
 
 void declare_export(CLI::App& app) {
@@ -75,6 +83,8 @@ ExitCode act_merge(const CLI::App& app, const Session& session) {
   if (missing > 0)
     spdlog::warn("{} of {} candidates have no row yet: a part is missing or not finished", missing,
                  kept->study.candidates());
+  else if (kept->unrefined > 0)
+    spdlog::warn("SimGrid has not run {} of the best yet: a part is not finished", kept->unrefined);
   return kept->ranking.ranked.empty() ? ExitCode::Infeasible : ExitCode::Done;
 }
 
