@@ -262,6 +262,10 @@ Result<Store> Store::open(const std::string& path, StoreAccess access) {
   sqlite3_extended_result_codes(raw, 0);
   sqlite3_busy_timeout(raw, access == StoreAccess::Read ? 5000 : 500);
   const Session session(path, raw);
+  // A log that a kill has left is then read without a file for shared memory: on a full disk too.
+  if (access == StoreAccess::Read && std::filesystem::exists(path + "-wal", unknown))
+    if (Result<void> set = session.execute("PRAGMA locking_mode = EXCLUSIVE"); !set)
+      return fail(set.error());
   if (!is_new) {
     const Result<bool> blank = is_blank(session);
     if (!blank) return fail(blank.error());

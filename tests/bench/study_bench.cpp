@@ -118,7 +118,7 @@ std::string study_of(const std::string& axes, const std::string& simgrid) {
 std::string mixed_axes(int messages) {
   return fmt::format(
       "  pipeline.schedule, pipeline.chunks: [[gpipe, 1], [1f1b, 1], [zb-h1, 1], [zb-h2, 1], "
-      "[interleaved-1f1b, 2], [interleaved-1f1b, 4], [zb-v, 2]]\n"
+      "[interleaved-1f1b, 2], [interleaved-1f1b, 4], [zbv, 2]]\n"
       "  pipeline.ranks: {{powers_of_two: [2, 16]}}\n"
       "  pipeline.microbatches: {{powers_of_two: [8, 128]}}\n"
       "  workload.message: {{range: [1 MiB, {} MiB]}}\n",
