@@ -59,7 +59,7 @@ class Tampered {
   explicit Tampered(std::initializer_list<std::int64_t> candidates, const char* statements = "") {
     std::remove(path().c_str());
     std::vector<StudyRow> rows;
-    for (const std::int64_t candidate : candidates) rows.push_back({.candidate = candidate});
+    for (const std::int64_t candidate : candidates) rows.emplace_back().candidate = candidate;
     auto store = Store::open(path(), StoreAccess::Write);
     EXPECT_TRUE(store->add(rows));
     EXPECT_TRUE(store->close());
