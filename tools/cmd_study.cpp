@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
@@ -22,6 +23,7 @@ struct KeptStudy {
   Study study;
   std::vector<StudyRow> rows;
   Ranking ranking;
+  std::size_t unrefined = 0;  ///< candidates that SimGrid is to run and has not
 };
 
 Result<KeptStudy> open_study(const std::string& path, const Session& session) {
@@ -30,15 +32,21 @@ Result<KeptStudy> open_study(const std::string& path, const Session& session) {
   const Result<StoreHeader> header = store->header();
   if (!header) return fail(header.error());
   Result<Study> study = read_study_texts(header->texts, session.context());
-  if (!study) return fail(std::move(study.error()));
+  if (!study) {
+    study.error().push_back(
+        input_error(fmt::format("the study that '{}' keeps cannot be read again", path),
+                    "the file is damaged, or was written by another version of pipecast"));
+    return fail(std::move(study.error()));
+  }
   if (fingerprint(*study) != header->fingerprint)
     return fail(input_error(
         "'" + path + "' holds rows that this version, with the presets as they are, would not make",
         "sweep the study again, or use what made them"));
-  Result<std::vector<StudyRow>> rows = store->rows();
+  Result<std::vector<StudyRow>> rows = rows_of(*study, *store);
   if (!rows) return fail(rows.error());
   Ranking ranking = rank_rows(*study, *rows);
-  return KeptStudy{std::move(*study), std::move(*rows), std::move(ranking)};
+  const std::size_t unrefined = plan_refinement(*study, *rows).missing.size();
+  return KeptStudy{std::move(*study), std::move(*rows), std::move(ranking), unrefined};
 }
 
 void declare_export(CLI::App& app) {
@@ -82,6 +90,8 @@ ExitCode act_merge(const CLI::App& app, const Session& session) {
   if (missing > 0)
     spdlog::warn("{} of {} candidates have no row yet: a part is missing or not finished", missing,
                  kept->study.candidates());
+  else if (kept->unrefined > 0)
+    spdlog::warn("SimGrid has not run {} of the best yet: a part is not finished", kept->unrefined);
   return kept->ranking.ranked.empty() ? ExitCode::Infeasible : ExitCode::Done;
 }
 

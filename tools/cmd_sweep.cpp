@@ -61,7 +61,7 @@ ExitCode report_stop(const std::string& path) {
 
 /// A part of a study says what it has; only the whole ends with an answer.
 ExitCode report_end(const Study& study, const Store& store, const Shard& shard, bool quiet) {
-  const Result<std::vector<StudyRow>> rows = store.rows();
+  const Result<std::vector<StudyRow>> rows = rows_of(study, store);
   if (!rows) return report_faults(rows.error());
   const Ranking ranking = rank_rows(study, *rows);
   if (!quiet) write_study_text(study, ranking, 10, std::cout);

@@ -3,6 +3,7 @@
 build_packages="g++ cmake ninja-build ccache pkg-config libfmt-dev libexpected-dev libboost-dev \
 libyaml-cpp-dev nlohmann-json3-dev libsqlite3-dev zlib1g-dev libexpat1-dev libcli11-dev libspdlog-dev libsimgrid-dev"
 test_packages="libgtest-dev librapidcheck-dev libbenchmark-dev"
+cluster_packages="slurm-wlm munge parallel"
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -9,6 +9,12 @@
 #include "tools/console.hpp"
 
 namespace pipecast {
+namespace {
+
+/// A progress line that cannot be written, on a full disk say, is no reason to stop.
+void tell(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+}  // namespace
 
 std::string duration_text(double seconds) {
   const auto whole = static_cast<std::int64_t>(seconds + 0.5);
@@ -40,18 +46,18 @@ void ProgressLine::show(std::string_view what, std::int64_t done, std::int64_t t
       rate > 0 ? duration_text(static_cast<double>(total - done) / rate) + " left" : "";
   const std::string text = fmt::format("{} {}/{}  {:.0f}/s  {}", what, done, total, rate, left);
   if (!terminal_) {
-    fmt::print(stderr, "{}\n", text);
+    tell(text + "\n");
     return;
   }
   constexpr std::int64_t kBar = 30;
   const auto filled = static_cast<std::size_t>(kBar * done / std::max<std::int64_t>(total, 1));
-  fmt::print(stderr, "\r[{}{}] {}\x1b[K", std::string(filled, '#'), std::string(kBar - filled, '.'),
-             text);
+  tell(fmt::format("\r[{}{}] {}\x1b[K", std::string(filled, '#'), std::string(kBar - filled, '.'),
+                   text));
   drawn_ = true;
 }
 
 void ProgressLine::finish() {
-  if (drawn_) fmt::print(stderr, "\n");
+  if (drawn_) tell("\n");
   drawn_ = false;
 }
 

@@ -32,9 +32,11 @@ void move_to_source(YamlNode& node, std::int32_t source) {
 }
 
 void move_to_source(std::vector<Axis>& axes, std::int32_t source) {
-  for (Axis& axis : axes)
+  for (Axis& axis : axes) {
+    axis.mark.source = source;
     for (auto& entry : axis.entries)
       for (YamlNode& value : entry) move_to_source(value, source);
+  }
 }
 
 /// The study's own values will stand in the base scenario's document: their places must name the
@@ -75,9 +77,18 @@ std::int32_t read_base(const YamlCursor& root, const YamlDocument& document,
                        FaultList& faults) {
   const auto inside = root.find("scenario");
   const auto base = root.find("base");
-  if ((inside && base) || (!root.has("scenario") && !root.has("base"))) {
+  if (inside && base) {
+    base->fault_at_key("base and scenario are both given", "a study has one base scenario");
+    return 0;
+  }
+  if (!root.has("scenario") && !root.has("base")) {
     root.fault_at_key("a study needs its base scenario: one of base and scenario",
                       "base: ../zero-bubble-1.5b.yaml");
+    return 0;
+  }
+  if (inside && !inside->is_map()) {
+    inside->fault("scenario must be the base scenario itself, a map",
+                  "for one that is in a file, write base: FILE");
     return 0;
   }
   if (base) {
@@ -123,7 +134,7 @@ void read_search(const YamlCursor& root, std::span<const ScheduleInfo> schedules
 void read_space(const YamlCursor& root, std::span<const ScheduleInfo> schedules, Study& study) {
   if (const auto given = root.find("axes")) study.axes = read_axes(*given);
   if (const auto given = root.find("clusters")) {
-    study.clusters = read_clusters(*given, schedules);
+    study.clusters = read_clusters(*given, schedules, study.axes);
     if (root.has("quote"))
       given->fault_at_key("clusters and quote are both given", "each cluster has its own quote");
   }
@@ -136,7 +147,7 @@ void read_space(const YamlCursor& root, std::span<const ScheduleInfo> schedules,
 
 void check_size(const YamlCursor& root, const Study& study) {
   if (study.candidates() > kMaxCandidates)
-    root.fault_at_key(
+    root.find("axes").value_or(root).fault_at_key(
         fmt::format("the study has {} candidates; at most {} are allowed",
                     study.candidates() >= 1'000'000'000'000 ? std::string("more than 10^12")
                                                             : std::to_string(study.candidates()),
@@ -248,7 +259,7 @@ Result<Study> read_with(std::string_view text, const std::string& file, const Re
   Study study;
   study.texts.emplace_back(file, std::string(text));
   study.name = std::filesystem::path(file).stem().string();
-  if (const auto given = root.find("name")) study.name = given->text().value_or("");
+  if (const auto given = root.find("name")) study.name = read_line(*given);
   const std::int32_t source = read_base(root, *document, file, read_file, study, faults);
   read_space(root, context.schedules, study);
   read_goals(root, study);
@@ -257,6 +268,7 @@ Result<Study> read_with(std::string_view text, const std::string& file, const Re
   for (QuotedCluster& cluster : study.clusters)
     cluster.settings.insert(cluster.settings.begin(), common.begin(), common.end());
   move_to_source(study, source);
+  if (faults.empty()) check_needs(root, study);
   if (!faults.empty()) return fail(faults.take(file));
   read_presets(read_file, context, study);
   ReadCache cache;

@@ -33,6 +33,7 @@ struct Uncertain {
 /// Keys of the scenario that change together, and the values they take.
 struct Axis {
   std::vector<std::string> keys;
+  YamlMark mark;                               ///< where the keys stand
   std::vector<std::vector<YamlNode>> entries;  ///< [entry][key]
   bool generated = false;                      ///< by a layout search: nobody wrote the entries
 };

@@ -33,6 +33,13 @@ std::optional<double> parsed(const YamlCursor& given, const AmountRule& rule) {
 
 }  // namespace
 
+std::string read_line(const YamlCursor& given) {
+  const auto text = given.text();
+  if (text && (text->empty() || printable(*text) != *text))
+    given.fault(fmt::format("{} must be one line of printable text", given.path()));
+  return text.value_or("");
+}
+
 std::optional<double> read_amount(const YamlCursor& given, const AmountRule& rule) {
   return parsed(given, rule);
 }

@@ -85,13 +85,17 @@ std::vector<YamlNode> read_range(const YamlCursor& list) {
   return values;
 }
 
+bool is_power_of_two(double number) {
+  int exponent = 0;
+  return std::frexp(number, &exponent) == 0.5;
+}
+
 std::vector<YamlNode> read_powers(const YamlCursor& list) {
   const auto ends = read_ends(list, 2, 2);
   if (!ends) return {};
   const double from = (*ends)[0].number;
   const double to = (*ends)[1].number;
-  int exponent = 0;
-  if (!(from > 0) || to < from || std::frexp(from, &exponent) != 0.5) {
+  if (!is_power_of_two(from) || !is_power_of_two(to) || to < from) {
     list.fault(fmt::format("{} must run from one power of two up to another", list.path()),
                "such as [1, 64]");
     return {};
@@ -132,6 +136,13 @@ std::vector<YamlNode> read_values(const YamlCursor& given) {
     if (given.size() == 0) given.fault(fmt::format("{} has no values", given.path()));
     return values;
   }
+  if (!given.is_map()) {
+    given.fault(
+        fmt::format("{} is a single value; an axis is a list, {{range: …}} or "
+                    "{{powers_of_two: …}}",
+                    given.path()));
+    return {};
+  }
   if (!given.expect_map({"range", "powers_of_two"})) return {};
   if (given.size() != 1) {
     given.fault(fmt::format("{} takes one of range and powers_of_two", given.path()));
@@ -155,6 +166,29 @@ std::vector<std::string> split_keys(std::string_view text) {
   }
 }
 
+namespace {
+
+/// A value that a later axis sets again would be varied in vain.
+bool is_free(const YamlCursor& given, const Axis& axis, std::span<const Axis> before) {
+  for (const Axis& other : before)
+    for (const std::string& taken : other.keys)
+      for (const std::string& key : axis.keys) {
+        if (key == taken)
+          given.fault_at_key(fmt::format("another axis varies '{}' already", key),
+                             "keys that change together are one axis: 'a, b: [[1, 2], [3, 4]]'");
+        else if (taken.starts_with(key + "."))
+          given.fault_at_key(
+              fmt::format("'{}' would replace '{}', which another axis varies", key, taken),
+              "put the axis of the whole before that of its part");
+        else
+          continue;
+        return false;
+      }
+  return true;
+}
+
+}  // namespace
+
 bool good_key_path(const YamlCursor& at, std::string_view path) {
   const bool good = !path.empty() && path.front() != '.' && path.back() != '.' &&
                     path.find("..") == std::string_view::npos &&
@@ -165,7 +199,7 @@ bool good_key_path(const YamlCursor& at, std::string_view path) {
   return good;
 }
 
-std::vector<Axis> read_axes(const YamlCursor& axes) {
+std::vector<Axis> read_axes(const YamlCursor& axes, std::span<const Axis> before) {
   std::vector<Axis> result;
   if (!axes.is_map()) {
     axes.fault(fmt::format("{} must be a map from key paths to values", axes.path()),
@@ -180,9 +214,10 @@ std::vector<Axis> read_axes(const YamlCursor& axes) {
     const YamlCursor given = axes.children()[i];
     Axis axis;
     axis.keys = split_keys(axes.node().entries[i].key);
+    axis.mark = axes.node().entries[i].mark;
     bool good = true;
     for (const std::string& key : axis.keys) good = good_key_path(given, key) && good;
-    if (!good) continue;
+    if (!good || !is_free(given, axis, before) || !is_free(given, axis, result)) continue;
     if (axis.keys.size() > 1)
       read_linked(given, axis);
     else

@@ -82,16 +82,17 @@ CandidateChoice choice_of(const Study& study, std::int64_t index) {
 Diagnostics apply(const Study& study, const CandidateChoice& choice, YamlDocument& document) {
   document.root = study.base.root;
   Diagnostics faults;
-  const auto put = [&](const std::string& key, const YamlNode& value) {
-    if (auto problem = place_node(document.root, key, value, value.mark))
-      faults.push_back(input_error(fmt::format("{}: {}", key, *problem), "write a key path",
-                                   document.span(value.mark)));
+  const auto put = [&](const std::string& key, const YamlNode& value, const YamlMark& mark) {
+    if (auto problem = place_node(document.root, key, value, mark))
+      faults.push_back(input_error(fmt::format("{}: {}", key, *problem),
+                                   "a path of keys of the scenario", document.span(mark)));
   };
-  for (const auto& [key, value] : study.clusters[choice.cluster].settings) put(key, value);
+  for (const auto& [key, value] : study.clusters[choice.cluster].settings)
+    put(key, value, value.mark);
   const std::vector<const Axis*> axes = axes_of(study, choice.cluster);
   for (std::size_t a = 0; a < axes.size(); ++a)
     for (std::size_t k = 0; k < axes[a]->keys.size(); ++k)
-      put(axes[a]->keys[k], axes[a]->entries[choice.entries[a]][k]);
+      put(axes[a]->keys[k], axes[a]->entries[choice.entries[a]][k], axes[a]->mark);
   return faults;
 }
 

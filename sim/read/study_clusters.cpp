@@ -48,16 +48,17 @@ std::vector<std::string> quote_keys() {
 
 constexpr std::int64_t kMostDevices = std::int64_t{1} << 24;
 
-QuotedCluster read_cluster(const YamlCursor& given, std::span<const ScheduleInfo> schedules) {
+QuotedCluster read_cluster(const YamlCursor& given, std::span<const ScheduleInfo> schedules,
+                           std::span<const Axis> common) {
   QuotedCluster cluster;
   if (!given.expect_map({"name", "platform", "set", "axes", "layouts", "quote"})) return cluster;
   if (const auto name = given.require("name", "a name for the tables"))
-    cluster.name = name->text().value_or("");
+    cluster.name = read_line(*name);
   if (const auto platform = given.find("platform"))
     cluster.settings.emplace_back("platform", platform->node());
   if (const auto settings = given.find("set"))
     for (auto& setting : read_settings(*settings)) cluster.settings.push_back(std::move(setting));
-  if (const auto axes = given.find("axes")) cluster.axes = read_axes(*axes);
+  if (const auto axes = given.find("axes")) cluster.axes = read_axes(*axes, common);
   if (const auto layouts = given.find("layouts")) {
     cluster.layouts = read_layouts(*layouts, schedules);
     cluster.layouts_mark = layouts->node().mark;
@@ -77,7 +78,7 @@ Quote read_quote(const YamlCursor& quote) {
     result.node_devices = static_cast<int>(given->integer(1, 4096).value_or(8));
   if (const auto given = quote.find("amortisation"))
     result.amortisation_hours = read_hours(*given).value_or(result.amortisation_hours);
-  if (const auto given = quote.find("source")) result.source = given->text().value_or("");
+  if (const auto given = quote.find("source")) result.source = read_line(*given);
   for (const QuoteField& field : kQuoteFields)
     if (const auto given = quote.find(field.rule.name))
       if (const auto value = read_uncertain(*given, field.rule)) result.*field.member = *value;
@@ -85,14 +86,21 @@ Quote read_quote(const YamlCursor& quote) {
   if (bought && result.rent_per_device_hour.high > 0)
     quote.fault_at_key(fmt::format("{} gives a price and a rent", quote.path()),
                        "offer the same machine twice, bought and rented, to compare them");
+  const bool powered = result.power_per_device.high > 0 || result.power_per_node.high > 0;
+  for (const std::string_view key : {"electricity_per_kwh", "pue"})
+    if (const auto given = quote.find(key); given && !powered)
+      given->fault_at_key(fmt::format("{} counts for nothing without a power", given->path()),
+                          "give power_per_device or power_per_node too");
   return result;
 }
 
 std::vector<QuotedCluster> read_clusters(const YamlCursor& clusters,
-                                         std::span<const ScheduleInfo> schedules) {
+                                         std::span<const ScheduleInfo> schedules,
+                                         std::span<const Axis> axes) {
   std::vector<QuotedCluster> result;
   if (!clusters.is_list() || clusters.size() == 0) {
-    clusters.fault("clusters must be a list", "- name: …, platform: {…}, quote: {…}");
+    clusters.fault(clusters.is_list() ? "clusters has no entries" : "clusters must be a list",
+                   "- {name: …, platform: {…}, quote: {…}}");
     return result;
   }
   if (clusters.size() > kMaxClusters) {
@@ -102,7 +110,7 @@ std::vector<QuotedCluster> read_clusters(const YamlCursor& clusters,
   }
   std::map<std::string, std::size_t> seen;
   for (std::size_t i = 0; i < clusters.size(); ++i) {
-    result.push_back(read_cluster(clusters.item(i), schedules));
+    result.push_back(read_cluster(clusters.item(i), schedules, axes));
     if (const auto [earlier, fresh] = seen.try_emplace(result.back().name, i); !fresh)
       clusters.item(i).fault(fmt::format("cluster {} is named '{}' like cluster {}", i,
                                          shown(result.back().name), earlier->second));

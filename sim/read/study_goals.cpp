@@ -66,7 +66,11 @@ std::vector<Objective> read_objectives(const YamlCursor& objectives) {
       given.fault(fmt::format("objective {} is listed twice", *word));
     result.push_back(objective);
   };
-  if (!objectives.is_list())
+  if (objectives.size() == 0 && objectives.kind() != YamlKind::Scalar)
+    objectives.fault("objectives has no entries", "leave it out to rank by step_s");
+  else if (objectives.is_map())
+    objectives.fault("objectives is a map, a list of words is needed", "objectives: [step_s]");
+  else if (!objectives.is_list())
     add(objectives);
   else
     for (std::size_t i = 0; i < objectives.size(); ++i) add(objectives.item(i));
@@ -81,13 +85,16 @@ Constraints read_constraints(const YamlCursor& constraints) {
   result.memory_margin =
       find_amount(constraints, {"memory_margin", Dimension::None, 0, 0.99, "share, such as 0.05"})
           .value_or(0);
-  result.usd = find_amount(constraints, {"budget", Dimension::Money, 0, kMost, "of the whole run"});
-  result.power_w = find_amount(constraints, {"power", Dimension::Power, 0, kMost, "at the meter"});
+  result.usd = find_amount(
+      constraints, {"budget", Dimension::Money, 0, kMost, "of the whole run, such as 2e6 USD"});
+  result.power_w = find_amount(
+      constraints, {"power", Dimension::Power, 0, kMost, "at the meter, such as 1.5 MW"});
   if (const auto given = constraints.find("time"))
     if (const auto hours = read_hours(*given)) result.days = *hours / 24;
-  result.tokens_per_s =
-      find_amount(constraints, {"tokens_per_s", Dimension::None, 0, kMost, "at least"});
-  result.devices = find_amount(constraints, {"devices", Dimension::None, 1, kMost, "at most"});
+  result.tokens_per_s = find_amount(
+      constraints, {"tokens_per_s", Dimension::None, 0, kMost, "at least as many, such as 1e6"});
+  result.devices = find_amount(
+      constraints, {"devices", Dimension::None, 1, 1e9, "at most as many, such as 1024"});
   return result;
 }
 
@@ -100,9 +107,10 @@ Training read_training(const YamlCursor& training) {
     return find_amount(training, {key, Dimension::None, 0, kMost, help}).value_or(0);
   };
   result.tokens = number("tokens", "of the whole run, such as 15e12");
-  result.critical_batch = number("critical_batch", "tokens");
-  result.reference_batch = number("reference_batch", "tokens; the batch `tokens` is meant for");
-  result.tokens_per_microbatch = number("tokens_per_microbatch", "of one pipeline");
+  result.critical_batch = number("critical_batch", "in tokens, such as 4e6");
+  result.reference_batch =
+      number("reference_batch", "in tokens; the batch that `tokens` is meant for");
+  result.tokens_per_microbatch = number("tokens_per_microbatch", "of one pipeline, such as 4096");
   if (result.critical_batch > 0 && !(result.reference_batch > 0) &&
       !training.has("reference_batch"))
     training.fault_at_key(

@@ -12,8 +12,8 @@
 namespace pipecast {
 
 /// `axes:` a map from a key path, or several with commas between, to a list, `{range: …}` or
-/// `{powers_of_two: …}`.
-std::vector<Axis> read_axes(const YamlCursor& axes);
+/// `{powers_of_two: …}`. A key that an axis of `before`, or an earlier one here, varies is a fault.
+std::vector<Axis> read_axes(const YamlCursor& axes, std::span<const Axis> before = {});
 
 /// The values of one axis: a list, `{range: …}` or `{powers_of_two: …}`.
 std::vector<YamlNode> read_values(const YamlCursor& given);
@@ -27,8 +27,10 @@ std::vector<std::pair<std::string, YamlNode>> read_settings(const YamlCursor& se
 /// A key path has the form `word.word.3`; anything else is a fault at the key.
 bool good_key_path(const YamlCursor& at, std::string_view path);
 
+/// `axes` are those of the study, which every cluster has.
 std::vector<QuotedCluster> read_clusters(const YamlCursor& clusters,
-                                         std::span<const ScheduleInfo> schedules);
+                                         std::span<const ScheduleInfo> schedules,
+                                         std::span<const Axis> axes);
 Quote read_quote(const YamlCursor& quote);
 
 /// `layouts:` the word `search`, or bounds of what is searched.
@@ -47,6 +49,13 @@ Constraints read_constraints(const YamlCursor& constraints);
 Training read_training(const YamlCursor& training);
 Refinement read_refinement(const YamlCursor& simgrid);
 Sampling read_sampling(const YamlCursor& uncertainty);
+
+/// Objectives and constraints whose figure no candidate will have, because the study gives no
+/// price, power, tokens or budget of tokens to compute it from: a fault each, at its place.
+void check_needs(const YamlCursor& root, const Study& study);
+
+/// A name or a remark for tables: one line that is not empty.
+std::string read_line(const YamlCursor& given);
 
 /// What one number of a study may be.
 struct AmountRule {

@@ -1,6 +1,7 @@
 #include "sim/study/ranking.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <queue>
@@ -28,8 +29,11 @@ std::vector<Pair> paired(std::span<const StudyRow> rows) {
   return pairs;
 }
 
+/// What the walks ask of a feasible candidate; a study may have a million.
 struct Hopeful {
-  Verdict screening;
+  std::int64_t candidate = 0;
+  double step_s = 0;
+  std::array<double, kObjectives> keys{};  ///< [Objective] those of the study
   const StudyRow* simgrid = nullptr;
 };
 
@@ -66,8 +70,8 @@ void walk(const Study& study, Objective objective, const std::vector<Hopeful>& h
           std::set<std::int64_t>& chosen, std::set<std::int64_t>& missing) {
   std::vector<std::pair<std::pair<double, double>, const Hopeful*>> order;
   for (const Hopeful& hopeful : hopefuls) {
-    const double key = objective_key(hopeful.screening, objective);
-    if (key < kNever) order.push_back({{key, hopeful.screening.row.figures.step_s}, &hopeful});
+    const double key = hopeful.keys[static_cast<std::size_t>(objective)];
+    if (key < kNever) order.push_back({{key, hopeful.step_s}, &hopeful});
   }
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -81,10 +85,9 @@ void walk(const Study& study, Objective objective, const std::vector<Hopeful>& h
     const bool beats = timed ? key <= best.largest() : best.largest() == kNever;
     if (taken == study.refinement.at_most || (!close && !beats)) return;
     ++taken;
-    const std::int64_t candidate = hopeful->screening.row.candidate;
-    chosen.insert(candidate);
+    chosen.insert(hopeful->candidate);
     if (hopeful->simgrid == nullptr) {
-      missing.insert(candidate);
+      missing.insert(hopeful->candidate);
       best.add(key);
       continue;
     }
@@ -97,8 +100,14 @@ RefinementPlan plan(const Study& study, const std::vector<Pair>& pairs) {
   std::vector<Hopeful> hopefuls;
   for (const Pair& pair : pairs) {
     if (pair.screening->state != RowState::Evaluated) continue;
-    Verdict verdict = judge(study, *pair.screening);
-    if (verdict.feasible()) hopefuls.push_back({std::move(verdict), pair.simgrid});
+    const Verdict verdict = judge(study, *pair.screening);
+    if (!verdict.feasible()) continue;
+    Hopeful& hopeful = hopefuls.emplace_back();
+    hopeful.candidate = pair.screening->candidate;
+    hopeful.step_s = pair.screening->figures.step_s;
+    for (const Objective objective : study.objectives)
+      hopeful.keys[static_cast<std::size_t>(objective)] = objective_key(verdict, objective);
+    hopeful.simgrid = pair.simgrid;
   }
   std::set<std::int64_t> chosen;
   std::set<std::int64_t> missing;

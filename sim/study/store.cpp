@@ -5,6 +5,7 @@
 
 #include <cassert>
 #include <filesystem>
+#include <optional>
 
 namespace pipecast {
 namespace {
@@ -18,6 +19,11 @@ struct Finalizer {
 };
 using Statement = std::unique_ptr<sqlite3_stmt, Finalizer>;
 
+Diagnostic damaged(const std::string& path, std::string_view why) {
+  return input_error(fmt::format("the study database '{}' is damaged: {}", path, why),
+                     "name another file with --out; this one was left as it is");
+}
+
 Diagnostic complaint(const std::string& path, sqlite3* database) {
   const int code = sqlite3_errcode(database);
   const std::string why = sqlite3_errmsg(database);
@@ -26,8 +32,7 @@ Diagnostic complaint(const std::string& path, sqlite3* database) {
       return input_error(fmt::format("'{}' is not a study database", path),
                          "name another file with --out; this one was left as it is");
     case SQLITE_CORRUPT:
-      return input_error(fmt::format("the study database '{}' is damaged: {}", path, why),
-                         "name another file with --out; this one was left as it is");
+      return damaged(path, why);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return input_error(fmt::format("another process is writing '{}'", path),
@@ -134,11 +139,17 @@ void bind_row(sqlite3_stmt* statement, const StudyRow& row) {
     sqlite3_bind_double(statement, at++, row.figures.*column.member);
 }
 
-StudyRow row_of(sqlite3_stmt* statement) {
+/// Nothing when no program of ours has written it.
+std::optional<StudyRow> row_of(sqlite3_stmt* statement) {
   StudyRow row;
   row.candidate = sqlite3_column_int64(statement, 0);
-  row.tier = sqlite3_column_int(statement, 1) == 0 ? Tier::Screening : Tier::Simgrid;
-  row.state = static_cast<RowState>(sqlite3_column_int(statement, 2));
+  const int tier = sqlite3_column_int(statement, 1);
+  const int state = sqlite3_column_int(statement, 2);
+  if (row.candidate < 0 || tier < 0 || tier > static_cast<int>(Tier::Simgrid) || state < 0 ||
+      state > static_cast<int>(RowState::Crashed))
+    return std::nullopt;
+  row.tier = static_cast<Tier>(tier);
+  row.state = static_cast<RowState>(state);
   row.short_by = sqlite3_column_double(statement, 3);
   row.reason = text_of(statement, 4);
   int at = 5;
@@ -178,6 +189,35 @@ Diagnostic no_study(const std::string& path) {
                      "pipecast sweep STUDY --out study.db makes one");
 }
 
+/// Opening for writing changes a file, so all that can be wrong with it is looked for before.
+Result<void> check_content(const Session& session, const std::string& path) {
+  for (const std::string& query : {std::string("SELECT fingerprint FROM header"),
+                                   std::string("SELECT position, name, text FROM texts"),
+                                   "SELECT " + row_list() + " FROM rows"})
+    if (Result<Statement> prepared = session.prepare(query); !prepared)
+      return fail(damaged(path, "its tables are not those of a study"));
+  std::string verdict;
+  if (Result<void> checked = session.each("PRAGMA integrity_check(1)",
+                                          [&](sqlite3_stmt* row) { verdict = text_of(row, 0); });
+      !checked)
+    return checked;
+  if (verdict == "ok") return {};
+  return fail(damaged(path, verdict));
+}
+
+/// SQLite takes an empty name for a database that nobody finds again, and a device for a file.
+Result<void> check_place(const std::string& path) {
+  std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+  if (std::filesystem::is_directory(status))
+    return fail(input_error(fmt::format("'{}' is a folder, not a study database", path)));
+  if (path.empty() || path == "-" || path.starts_with(':') ||
+      (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)))
+    return fail(input_error(fmt::format("'{}' cannot be a study database", path),
+                            "name a file, such as study.db"));
+  return {};
+}
+
 Result<void> check_owner(const Session& session, const std::string& path) {
   const Result<int> owner = session.number("PRAGMA application_id");
   if (!owner) return fail(owner.error());
@@ -191,14 +231,7 @@ Result<void> check_owner(const Session& session, const std::string& path) {
                                         "{}, this one has {})",
                                         path, *layout, kLayout),
                             "run the study again into another file"));
-  std::string verdict;
-  if (Result<void> checked = session.each("PRAGMA quick_check(1)",
-                                          [&](sqlite3_stmt* row) { verdict = text_of(row, 0); });
-      !checked)
-    return checked;
-  if (verdict == "ok") return {};
-  return fail(input_error(fmt::format("the study database '{}' is damaged: {}", path, verdict),
-                          "name another file with --out; this one was left as it is"));
+  return check_content(session, path);
 }
 
 }  // namespace
@@ -214,6 +247,7 @@ Store::~Store() {
 }
 
 Result<Store> Store::open(const std::string& path, StoreAccess access) {
+  if (Result<void> placed = check_place(path); !placed) return fail(placed.error());
   std::error_code unknown;
   const auto size = std::filesystem::file_size(path, unknown);
   bool is_new = static_cast<bool>(unknown) || size == 0;
@@ -228,6 +262,10 @@ Result<Store> Store::open(const std::string& path, StoreAccess access) {
   sqlite3_extended_result_codes(raw, 0);
   sqlite3_busy_timeout(raw, access == StoreAccess::Read ? 5000 : 500);
   const Session session(path, raw);
+  // A log that a kill has left is then read without a file for shared memory: on a full disk too.
+  if (access == StoreAccess::Read && std::filesystem::exists(path + "-wal", unknown))
+    if (Result<void> set = session.execute("PRAGMA locking_mode = EXCLUSIVE"); !set)
+      return fail(set.error());
   if (!is_new) {
     const Result<bool> blank = is_blank(session);
     if (!blank) return fail(blank.error());
@@ -308,11 +346,17 @@ Result<void> Store::add(std::span<const StudyRow> rows) {
 
 Result<std::vector<StudyRow>> Store::rows() const {
   std::vector<StudyRow> rows;
+  bool whole = true;
   const Result<void> read =
       Session(path_, database_.get())
           .each("SELECT " + row_list() + " FROM rows ORDER BY candidate, tier",
-                [&](sqlite3_stmt* row) { rows.push_back(row_of(row)); });
+                [&](sqlite3_stmt* statement) {
+                  auto row = row_of(statement);
+                  whole = whole && row;
+                  if (row) rows.push_back(std::move(*row));
+                });
   if (!read) return fail(read.error());
+  if (!whole) return fail(damaged(path_, "it holds rows that no study has"));
   return rows;
 }
 

@@ -43,7 +43,7 @@ class Store {
 
   /// All of them or none. O(rows).
   Result<void> add(std::span<const StudyRow> rows);
-  /// Every row, by candidate and tier.
+  /// Every row, by candidate and tier. See also rows_of().
   Result<std::vector<StudyRow>> rows() const;
   /// The candidates that have a row of this tier, in order.
   Result<std::vector<std::int64_t>> candidates(Tier tier) const;

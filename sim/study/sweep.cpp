@@ -136,7 +136,7 @@ std::vector<std::int64_t> without(const std::vector<std::int64_t>& all,
 
 Result<SweepEnd> refine(const Study& study, Sweeper& sweeper, const Store& store) {
   for (;;) {
-    const Result<std::vector<StudyRow>> rows = store.rows();
+    const Result<std::vector<StudyRow>> rows = rows_of(study, store);
     if (!rows) return fail(rows.error());
     const RefinementPlan plan = plan_refinement(study, *rows);
     if (plan.missing.empty()) return SweepEnd::Done;
@@ -189,6 +189,17 @@ std::string fingerprint(const Study& study) {
     if (name.starts_with("preset:")) hash.add(text);
   hash.add(format_number(study.training.tokens_per_microbatch));
   return hash.hex();
+}
+
+Result<std::vector<StudyRow>> rows_of(const Study& study, const Store& store) {
+  Result<std::vector<StudyRow>> rows = store.rows();
+  if (!rows) return rows;
+  if (!rows->empty() && rows->back().candidate >= study.candidates())
+    return fail(
+        input_error(fmt::format("'{}' holds a row of candidate {}, its study has {} candidates",
+                                store.path(), rows->back().candidate, study.candidates()),
+                    "run the study again into another file"));
+  return rows;
 }
 
 Result<SweepEnd> sweep(const Study& study, const ReadContext& context, Store& store,

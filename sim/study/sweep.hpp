@@ -50,6 +50,9 @@ enum class SweepEnd : std::uint8_t { Done, Stopped };
 Result<SweepEnd> sweep(const Study& study, const ReadContext& context, Store& store,
                        const SweepOptions& options);
 
+/// Every row of the store, all of them of candidates that the study has.
+Result<std::vector<StudyRow>> rows_of(const Study& study, const Store& store);
+
 /// Puts the rows of other parts of the same study into `target`.
 Result<void> merge(Store& target, const std::vector<std::string>& parts);
 

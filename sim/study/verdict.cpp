@@ -12,6 +12,7 @@ namespace pipecast {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kFar = std::numeric_limits<double>::infinity();  ///< not the nearest of misses
 constexpr double kSecondsPerDay = 86400;
 
 constexpr std::array kWorthColumns{
@@ -76,16 +77,22 @@ void check_limits(Verdict& verdict, const Constraints& limits) {
   const Worth& worth = verdict.worth;
   const auto at_most = [&](Miss kind, double value, const std::optional<double>& limit,
                            std::string_view what) {
-    if (!verdict.feasible() || !limit || !(value > *limit)) return;
-    miss(verdict, kind, over(value, *limit),
-         fmt::format("{} {:.6g}, the limit is {:.6g}", what, value, *limit));
+    if (!verdict.feasible() || !limit || value <= *limit) return;
+    if (std::isnan(value))
+      miss(verdict, kind, kFar, fmt::format("{} not known, the limit is {:.6g}", what, *limit));
+    else
+      miss(verdict, kind, over(value, *limit),
+           fmt::format("{} {:.6g}, the limit is {:.6g}", what, value, *limit));
   };
   at_most(Miss::Devices, worth.paid_devices, limits.devices, "devices:");
   at_most(Miss::Power, worth.power_w, limits.power_w, "power in W:");
-  if (verdict.feasible() && limits.tokens_per_s && worth.tokens_per_s < *limits.tokens_per_s)
-    miss(verdict, Miss::Throughput, *limits.tokens_per_s / worth.tokens_per_s - 1,
-         fmt::format("tokens/s: {:.6g}, at least {:.6g} are asked for", worth.tokens_per_s,
+  if (verdict.feasible() && limits.tokens_per_s && !(worth.tokens_per_s >= *limits.tokens_per_s)) {
+    const bool known = !std::isnan(worth.tokens_per_s);
+    miss(verdict, Miss::Throughput, known ? *limits.tokens_per_s / worth.tokens_per_s - 1 : kFar,
+         fmt::format("tokens/s: {}, at least {:.6g} are asked for",
+                     known ? fmt::format("{:.6g}", worth.tokens_per_s) : "not known",
                      *limits.tokens_per_s));
+  }
   at_most(Miss::Time, worth.days, limits.days, "days:");
   at_most(Miss::Budget, worth.usd, limits.usd, "USD:");
 }
