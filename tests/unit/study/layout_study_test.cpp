@@ -220,7 +220,7 @@ TEST(ShippedStudies, AreReadAndHaveCandidatesThatRun) {
     SCOPED_TRACE(file);
     const auto study = read_study_file(file, registries.context());
     ASSERT_TRUE(study) << render(study.error());
-    for (const Cluster& cluster : study->clusters) EXPECT_EQ(cluster.no_layout, "");
+    for (const QuotedCluster& cluster : study->clusters) EXPECT_EQ(cluster.no_layout, "");
     ASSERT_GT(study->candidates(), 10);
     Evaluator evaluator(*study, registries.context());
     for (int i = 0; i <= 8; ++i) {
