@@ -139,7 +139,7 @@ std::string picture(const std::map<std::string, Measured>& measured) {
              "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
              width, height) +
          panel({"tasks", 3, 7}, {"seconds", -5, 2}, by_tasks, 0) +
-         panel({"devices at work at once", 0, 5}, {"microseconds per task", 0, 2}, by_devices,
+         panel({"devices", 0, 5}, {"microseconds per task", 0, 2}, by_devices,
                kLeft + kWidth + 24) +
          "</svg>\n";
 }

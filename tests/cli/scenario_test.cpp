@@ -146,8 +146,8 @@ TEST(Scenario, TheOrderOfDimensionsDecidesWhatCrossesTheSpine) {
   const auto spine_bytes = [&](const std::string& order) {
     const Outcome run = workshop.sh(
         "pipecast run scenarios/gradients-and-messages-share-cards.yaml --json r.json --set "
-        "platform.leaf_nodes=4 --set parallel.order=" +
-        order);
+        "platform.leaf_nodes=4 --set parallel.order='" +
+        order + "'");
     EXPECT_NE(run.out.find("bytes of the messages that cross each level"), std::string::npos);
     std::map<std::string, double> bytes;
     const auto json = nlohmann::json::parse(workshop.read("r.json"));
