@@ -146,5 +146,24 @@ TEST(Import, BrokenCutAndMixedTracesNameTheFileAndTheReason) {
       "error");
 }
 
+/// Real traces of an A100, an MI250 and of host operations alone.
+TEST(Import, RealTracesOfNoPipelineSayWhatTheyHold) {
+  const Workshop shop;
+  const std::string folder =
+      std::filesystem::absolute(PIPECAST_SOURCE_DIR "/tests/published/data/traces").string();
+  const std::pair<const char*, const char*> traces[] = {
+      {"kineto_a100_alexnet.json.gz", "1408 events, 79 kernels"},
+      {"kineto_mi250_minitoy_train_ROCm6_2_kineto.json.gz", "220 events, 14 kernels"},
+      {"kineto_cpu_only_rank34.json.gz", "30 events, 0 kernels"}};
+  for (const auto& [name, holds] : traces) {
+    const Outcome outcome = shop.sh("pipecast import '" + folder + "/" + name + "'");
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_NE(outcome.err.find(std::string(name) + ": error: the trace is of no pipeline: " +
+                               holds + ", no annotation like 'PP:1F3'"),
+              std::string::npos)
+        << outcome.err;
+  }
+}
+
 }  // namespace
 }  // namespace pipecast::cli

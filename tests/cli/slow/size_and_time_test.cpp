@@ -19,6 +19,14 @@ double peak_mb() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
+/// What the commands of this test have taken together.
+double processor_s() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
 /// One rank's profiled step as Kineto writes it, with so many host operations in every slice that
 /// the file has `megabytes`. A slice is 1 ms of which the host works 0.9 ms.
 void write_large_trace(const std::string& path, double megabytes, int microbatches) {
@@ -70,6 +78,15 @@ TEST(ImportSize, ALargeTraceThatIsCutOffIsRefused) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("the trace is cut off (at byte 100000001)"), std::string::npos)
       << outcome.err;
+}
+
+/// All closed forms over the whole grid: seconds of processor time, whatever else runs.
+TEST(FormulasTime, TheWholeGridTakesLessThanHalfAMinute) {
+  const Workshop shop;
+  const double before_s = processor_s();
+  ASSERT_EQ(shop.sh("pipecast formulas --json f.json").code, 0);
+  EXPECT_LT(processor_s() - before_s, 30);
+  RecordProperty("processor_s", std::to_string(processor_s() - before_s));
 }
 
 /// A million tasks: coarse traces are bounded, full ones are streamed.
