@@ -110,6 +110,38 @@ export async function aNarrowScreenAndDarknessWork(world) {
   }
 }
 
+/** What panning moves and adds is, pixel by pixel, what painting everything anew gives. */
+export async function panningPaintsWhatIsNewOnly(world) {
+  const { page, faults } = await open(world, report(world));
+  const different = await page.$eval('.timeline', async (node) => {
+    const { timeline } = node;
+    const { view } = timeline;
+    const frame = () => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); });
+    const counts = [];
+    for (const share of [0.7, 0.05, 0.004]) {
+      timeline.moveTo(0.3 * view.length, share * view.length, 0);
+      await frame();
+      for (const step of [0.01, 0.003, -0.04, 0.0001, 0.2, -0.11]) {
+        timeline.moveTo(view.from + step * view.span, view.span, 0);
+        await frame();
+        const seen = new Uint32Array(view.bitmap.data.slice().buffer);
+        const wanted = view.from;
+        view.from = view.painted.from;
+        view.painted = null;
+        view.draw();
+        const fresh = new Uint32Array(view.bitmap.data.buffer);
+        counts.push(seen.reduce((sum, value, i) => sum + (value !== fresh[i] ? 1 : 0), 0) / seen.length);
+        view.from = wanted;
+      }
+    }
+    return Math.max(...counts);
+  });
+  expect(different < 0.001, `${(100 * different).toFixed(3)} % of the pixels differ`);
+  expectEqual(faults, [], 'complaints');
+  await page.close();
+  return `at most ${(100 * different).toFixed(4)} % of the pixels differ`;
+}
+
 /** Grey value of each kind of operation in print, as papers and laser printers show them. */
 export async function kindsSurviveGreyPrinting(world) {
   const { page } = await open(world, report(world), { scheme: 'light' });

@@ -111,9 +111,7 @@ export class TimelineCanvas {
     const height = Math.max(1, Math.round(this.viewHeight * ratio));
     if (!this.bitmap || this.bitmap.width !== width || this.bitmap.height !== height)
       this.bitmap = context.createImageData(width, height);
-    const painter = new Painter(this.bitmap, this.colors);
-    painter.clear();
-    for (const row of this.visibleRows()) if (row.line >= 0) this.paintRow(painter, row);
+    this.paint(new Painter(this.bitmap, this.colors));
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = this.palette.paper;
     context.fillRect(0, 0, this.canvas.width, this.canvas.height);
@@ -132,12 +130,25 @@ export class TimelineCanvas {
     this.drawAxis();
   }
 
-  paintRow(painter, row) {
+  /** Where only the time at the left edge changed, what is painted moves by whole pixels and the rest is painted. */
+  paint(painter) {
+    const state = [this.bitmap, this.colors, this.span, this.scroll, this.layout, this.focus, this.showCritical, this.plotWidth];
+    const pixel = this.span / painter.width;
+    const moved = this.painted && state.every((value, i) => value === this.painted.state[i]) ? Math.round((this.from - this.painted.from) / pixel) : painter.width;
+    const columns = painter.shift(moved);
+    const from = Math.abs(moved) < painter.width ? this.painted.from + moved * pixel : this.from;
+    this.painted = { state, from };
+    if (columns[0] === columns[1]) return;
+    painter.clear(columns);
+    for (const row of this.visibleRows()) if (row.line >= 0) this.paintRow(painter, row, from);
+  }
+
+  paintRow(painter, row, left) {
     const { run } = row;
     const y0 = Math.max(0, Math.round((row.y - this.scroll) * this.ratio));
     const y1 = Math.min(painter.height, Math.round((row.y - this.scroll + row.height - (row.height > 6 ? 2 : 0)) * this.ratio));
     if (y1 <= y0) return;
-    const from = this.from * run.perSecond;
+    const from = left * run.perSecond;
     const scale = painter.width / (this.span * run.perSecond);
     painter.line(run, row.line, y0, y1, from, scale, this.chosenFor(run));
     if (y1 - y0 > 5) painter.idle(run, row.line, y0, y1, from, scale);

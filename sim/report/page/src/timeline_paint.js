@@ -41,7 +41,19 @@ export class Painter {
     this.colors = colors;
   }
 
-  clear() { this.pixels.fill(this.colors.paper); }
+  /** Moves everything by whole pixels; returns the columns that are to be painted anew. */
+  shift(pixels) {
+    if (Math.abs(pixels) >= this.width) return [0, this.width];
+    if (pixels > 0) this.pixels.copyWithin(0, pixels);  // what wraps into the next row is painted anew
+    else if (pixels < 0) this.pixels.copyWithin(-pixels, 0, this.pixels.length + pixels);
+    return pixels > 0 ? [this.width - pixels, this.width] : [0, -pixels];
+  }
+
+  /** Everything below is about these columns alone, and they are empty. */
+  clear(columns) {
+    this.columns = columns;
+    this.fill(columns[0], columns[1], 0, this.height, this.colors.paper);
+  }
 
   fill(x0, x1, y0, y1, color) {
     for (let y = y0; y < y1; ++y) this.pixels.fill(color, y * this.width + x0, y * this.width + x1);
@@ -54,9 +66,8 @@ export class Painter {
   line(run, line, y0, y1, from, scale, chosen) {
     const { first, last } = run.lines[line];
     const { start, end } = run.boxes;
-    const { width } = this;
-    const left = Math.max(0, Math.floor(-from * scale));
-    const right = Math.min(width, Math.ceil((run.length_s * run.perSecond - from) * scale));
+    const left = Math.max(this.columns[0], Math.floor(-from * scale));
+    const right = Math.min(this.columns[1], Math.ceil((run.length_s * run.perSecond - from) * scale));
     if (right <= left) return;
     this.fill(left, right, y0, y1, this.colors.idle);
     let box = firstAfter(end, first, last, from + left / scale);
@@ -70,7 +81,7 @@ export class Painter {
       const ends = (end[box] - from) * scale;
       if (begins <= x && ends >= x + 1) {  // whole columns of one box
         const stop = Math.min(right, Math.floor(ends));
-        this.solid(run, box, x, stop, y0, y1, Math.floor(begins) === x && ends - begins >= 5, chosen, from * scale);
+        this.solid(run, box, x, stop, y0, y1, ends - begins >= 5, Math.floor(begins) === x, chosen, from * scale);
         x = stop;
         if (ends <= x) ++box;
         continue;
@@ -82,12 +93,12 @@ export class Painter {
     }
   }
 
-  solid(run, box, x0, x1, y0, y1, edged, chosen, offset) {
+  solid(run, box, x0, x1, y0, y1, wide, begins, chosen, offset) {
     const ink = run.ink[box];
     const { colors, pixels, width } = this;
     const dimmed = chosen !== null && !chosen(box);
     this.fill(x0, x1, y0, y1, dimmed ? colors.dim[ink] : colors.fill[ink]);
-    if (run.boxes.chunk[box] % 2 === 1 && x1 - x0 >= 4) {
+    if (run.boxes.chunk[box] % 2 === 1 && wide) {
       const stripe = dimmed ? colors.dimHatch[ink] : colors.hatch[ink];
       const shift = Math.floor(offset) % 7;
       for (let y = y0; y < y1; ++y)
@@ -96,7 +107,7 @@ export class Painter {
           if (x + 1 < x1) pixels[y * width + x + 1] = stripe;
         }
     }
-    if (edged) this.fill(x0, x0 + 1, y0, y1, dimmed ? colors.dim[ink] : colors.edge[ink]);
+    if (wide && begins) this.fill(x0, x0 + 1, y0, y1, dimmed ? colors.dim[ink] : colors.edge[ink]);
   }
 
   /** One pixel wide: the inks stand on each other, each as high as its share of the time. */
@@ -133,16 +144,19 @@ export class Painter {
     const { start, end, code } = run.idle;
     const middle = (y0 + y1) >> 1;
     const half = Math.max(1, Math.round((y1 - y0) / 12));
-    const until = from + this.width / scale;
-    let i = firstAfter(end, firstIdle, lastIdle, from);
+    const [left, right] = this.columns;
+    const until = from + right / scale;
+    let i = firstAfter(end, firstIdle, lastIdle, from + left / scale);
     for (let budget = 2 * this.width; i < lastIdle && start[i] < until && budget > 0; ++i, --budget) {
-      const x0 = Math.max(0, Math.round((start[i] - from) * scale) + 1);
-      const x1 = Math.min(this.width, Math.round((end[i] - from) * scale) - 1);
-      if (x1 - x0 < 2) continue;
+      const begins = Math.round((start[i] - from) * scale) + 1;
+      const ends = Math.round((end[i] - from) * scale) - 1;
+      if (ends - begins < 2) continue;
       const cause = code[i] >> 2;
       const color = this.colors.line[cause === 1 ? 3 : code[i] & 3];
+      const x0 = Math.max(left, begins);
+      const x1 = Math.min(right, ends);
       if (cause !== 2) this.fill(x0, x1, middle - half, middle + half, color);
-      else for (let x = x0; x < x1; x += 4) this.fill(x, Math.min(x + 2, x1), middle - half, middle + half, color);
+      else for (let x = x0; x < x1; ++x) if ((x - begins) % 4 < 2) this.fill(x, x + 1, middle - half, middle + half, color);
     }
   }
 }
