@@ -31,6 +31,8 @@ class Annealing {
 
   void run(const Cooling& cooling, Effort effort) {
     if (found_.objective <= found_.bound || !timing_.assign(found_.order)) return;
+    // Without effort or without work there is nothing to divide by.
+    if (effort <= 0 || cooling.hottest <= 0) return;
     cooling_ = cooling;
     energy_ = energy();
     path_is_old_ = true;

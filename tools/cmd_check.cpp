@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "sim/report/memory.hpp"
 #include "sim/study/simulate.hpp"
 #include "tools/commands.hpp"
 #include "tools/console.hpp"
@@ -39,6 +40,14 @@ std::string costs_text(const Workload& workload) {
          range_text(workload.costs, &StageCost::backward_weight);
 }
 
+std::string held_always_text(const Workload& workload) {
+  std::vector<Bytes> held;
+  for (const StageBytes& bytes : workload.bytes)
+    held.push_back(bytes.parameters + bytes.gradients + bytes.optimizer);
+  const auto [low, high] = std::minmax_element(held.begin(), held.end());
+  return *low == *high ? format(*low) : format(*low) + " to " + format(*high);
+}
+
 std::string platform_text(const PlatformChoice& choice, const Platform& platform) {
   if (choice.kind.empty() && choice.file.empty())
     return format(choice.delay) + " between any two ranks, never contended";
@@ -71,6 +80,7 @@ std::string plan_text(const Scenario& scenario, const PreparedRun& prepared,
       "  costs        {}\n"
       "  message      {} forward, {} backward\n"
       "  activation   {} per stage and microbatch\n"
+      "  held always  {} per stage: weights, gradients, optimizer\n"
       "  platform     {}\n"
       "  transfers    {}\n"
       "  graph        {} tasks\n",
@@ -78,11 +88,31 @@ std::string plan_text(const Scenario& scenario, const PreparedRun& prepared,
       shape.chunks == 1 ? "" : "s", shape.microbatches, costs_text(workload),
       range_text(workload.bytes, &StageBytes::message_forward),
       range_text(workload.bytes, &StageBytes::message_backward),
-      range_text(workload.bytes, &StageBytes::held_by_forward),
+      range_text(workload.bytes, &StageBytes::held_by_forward), held_always_text(workload),
       platform_text(scenario.platform, prepared.platform), policy_name(scenario.transfers),
       prepared.graph.tasks.size());
   for (const std::string& warning : prepared.warnings) text += "  warning: " + warning + "\n";
   return text;
+}
+
+/// What the ranks hold at their fullest, which their order decides and no clock, against what their
+/// devices have.
+Diagnostics does_not_fit(const PreparedRun& prepared, const SourceSpan& platform) {
+  const std::vector<RankMemory> memory = ordered_memory(prepared.program, prepared.workload);
+  Diagnostics faults;
+  for (std::size_t rank = 0; rank < memory.size() && faults.empty(); ++rank) {
+    const DeviceId device = prepared.graph.device_of_rank[rank];
+    const Bytes capacity = prepared.platform.devices[device.at()].memory;
+    const Bytes fixed = memory[rank].static_memory();
+    const Bytes needed = fixed + memory[rank].peak_activation;
+    if (capacity.value > 0 && needed > capacity)
+      faults.push_back(infeasible(
+          fmt::format("rank {} needs {}, of it {} for weights, gradients and optimizer; its device "
+                      "has {}",
+                      rank, format(needed), format(fixed), format(capacity)),
+          "more ranks or chunks, another schedule, recomputation, or a larger device", platform));
+  }
+  return faults;
 }
 
 ExitCode check_one(const std::string& path, const CLI::App& app, const Session& session,
@@ -91,6 +121,9 @@ ExitCode check_one(const std::string& path, const CLI::App& app, const Session& 
   if (!scenario) return report_faults(scenario.error());
   const Result<PreparedRun> prepared = prepare(*scenario, session.context());
   if (!prepared) return report_faults(prepared.error());
+  if (const Diagnostics faults = does_not_fit(*prepared, scenario->where("platform"));
+      !faults.empty())
+    return report_faults(faults);
   if (given(app, "--show-defaults"))
     std::cout << "# " << path << "\n" << scenario_text(*scenario, session.context());
   else

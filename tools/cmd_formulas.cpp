@@ -52,7 +52,7 @@ ExitCode act_formulas(const CLI::App& app, const Session& session) {
     if (!path) continue;
     stdout_taken = stdout_taken || *path == "-";
     const Result<void> written =
-        write_output(*path, [&](std::ostream& out) { write(*findings, out); });
+        write_output(*path, [&, write = write](std::ostream& out) { write(*findings, out); });
     if (!written) return report_faults(written.error());
   }
   if (!stdout_taken) write_formulas_text(*findings, std::cout);

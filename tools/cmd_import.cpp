@@ -4,11 +4,12 @@
 #include "sim/read/measured_file.hpp"
 #include "sim/read/program_csv.hpp"
 #include "sim/report/chrome_trace.hpp"
+#include "sim/study/import_page.hpp"
 #include "sim/study/measured_compare.hpp"
-#include "tools/arguments.hpp"
 #include "tools/commands.hpp"
 #include "tools/console.hpp"
 #include "tools/output_file.hpp"
+#include "tools/scenario_arguments.hpp"
 
 namespace pipecast {
 namespace {
@@ -25,7 +26,35 @@ void declare_import(CLI::App& app) {
       "schedule goes to F.csv");
   value_option(app, "--json", "F.json", "write profile and comparison; - is the standard output");
   value_option(app, "--trace", "F.json[.gz]", "write both timelines as one Chrome trace");
-  value_option(app, "--report", "F.html", "write both timelines and the tables as one page");
+  value_option(app, "--report", "F.html",
+               "write a report to open in a browser: both timelines, and where the time goes");
+  value_option(app, "--against", "SCENARIO",
+               "hold the measured run against this scenario's forecast instead of its own profile");
+  value_option(
+      app, "--engine", "NAME",
+      "of the forecast: simgrid: messages share links (default); longest-path: they do not")
+      ->check(CLI::IsMember({"simgrid", "longest-path"}));
+  declare_scenario_options(app);
+}
+
+/// The scenario of `--against` and its run.
+struct Against {
+  std::optional<Forecast> forecast;
+  std::string scenario_text;
+};
+
+Result<Against> against_of(const CLI::App& app, const Session& session,
+                           const std::vector<Override>& overrides) {
+  const auto path = text_of(app, "--against");
+  if (!path) return Against{};
+  const Result<Scenario> scenario = read_scenario_file(*path, session.context(), overrides);
+  if (!scenario) return fail(scenario.error());
+  const bool plain = text_of(app, "--engine") == "longest-path";
+  Result<FinishedRun> run =
+      simulate(*scenario, session.context(), plain ? Engine::LongestPath : Engine::Simgrid);
+  if (!run) return fail(std::move(run.error()));
+  return Against{Forecast{scenario->name, std::move(*run), scenario->where("pipeline")},
+                 scenario_source(*path, overrides)};
 }
 
 Result<void> write_scenario(const MeasuredProfile& profile, const std::string& path) {
@@ -42,7 +71,8 @@ Result<void> write_scenario(const MeasuredProfile& profile, const std::string& p
   });
 }
 
-Result<void> write_files(const CLI::App& app, const ImportReport& report) {
+Result<void> write_files(const CLI::App& app, const ImportReport& report,
+                         std::string_view scenario_text) {
   if (const auto path = text_of(app, "--scenario"))
     if (Result<void> written = write_scenario(report.profile, *path); !written) return written;
   if (const auto path = text_of(app, "--json"))
@@ -51,8 +81,8 @@ Result<void> write_files(const CLI::App& app, const ImportReport& report) {
         !written)
       return written;
   if (const auto path = text_of(app, "--report"))
-    if (Result<void> written =
-            write_output(*path, [&](std::ostream& out) { write_import_html(report, out); });
+    if (Result<void> written = write_output(
+            *path, [&](std::ostream& out) { write_page(import_page(report, scenario_text), out); });
         !written)
       return written;
   const auto path = text_of(app, "--trace");
@@ -70,12 +100,20 @@ Result<void> write_files(const CLI::App& app, const ImportReport& report) {
   });
 }
 
-ExitCode act_import(const CLI::App& app, const Session& session) {
+ExitCode act_import(const CLI::App& app, const Session& plain_session) {
+  const auto overrides = overrides_of(app);
+  if (!overrides) return report_usage(overrides.error());
+  if (!given(app, "--against") && !overrides->empty())
+    return report_usage("--set changes the scenario of --against, which is not given");
+  const Session session = with_presets(app, plain_session);
   Result<MeasuredRun> run = read_measured_files(texts_of(app, "traces"));
   if (!run) return report_faults(run.error());
-  const Result<ImportReport> report = import_report(std::move(*run), session.schedules);
+  Result<Against> against = against_of(app, session, *overrides);
+  if (!against) return report_faults(against.error());
+  const Result<ImportReport> report =
+      import_report(std::move(*run), session.schedules, std::move(against->forecast));
   if (!report) return report_faults(report.error());
-  const Result<void> written = write_files(app, *report);
+  const Result<void> written = write_files(app, *report, against->scenario_text);
   if (!written) return report_faults(written.error());
   if (text_of(app, "--json") != "-") write_import_text(*report, std::cout);
   return ExitCode::Done;

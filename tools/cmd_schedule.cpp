@@ -116,6 +116,12 @@ ExitCode act_check_csv(const CLI::App& app, const Session&) {
   std::cout << fmt::format(
       "{}: ok, {} ranks, {} chunk{} per rank, {} microbatches, {} operations\n", file, shape.ranks,
       shape.chunks, shape.chunks == 1 ? "" : "s", shape.microbatches, operations);
+  if (comms)
+    if (const Diagnostics stuck = cannot_finish(*program, TransferPolicy::Fifo, file);
+        !stuck.empty())
+      std::cout << "note: with transfers: fifo, every message in the order of the file on one "
+                   "communicator, it can never finish:\n"
+                << render(stuck);
   return ExitCode::Done;
 }
 

@@ -30,7 +30,8 @@ ExitCode act_serve(const CLI::App& app, const Session& session) {
                                       {"--requests", write_serving_csv}}) {
     const auto path = text_of(app, option);
     if (!path) continue;
-    const auto written = write_output(*path, [&](std::ostream& out) { write(*report, out); });
+    const auto written =
+        write_output(*path, [&, write = write](std::ostream& out) { write(*report, out); });
     if (!written) return report_faults(written.error());
   }
   return ExitCode::Done;

@@ -5,7 +5,9 @@
 #include <iostream>
 
 #include "sim/study/ranking.hpp"
+#include "sim/study/screening_regret.hpp"
 #include "sim/study/study_page.hpp"
+#include "sim/study/study_rank.hpp"
 #include "sim/study/study_table.hpp"
 #include "sim/study/sweep.hpp"
 #include "tools/commands.hpp"
@@ -19,6 +21,7 @@ namespace {
 /// A study and its rows, as a database keeps them.
 struct KeptStudy {
   Study study;
+  std::vector<StudyRow> rows;
   Ranking ranking;
   std::size_t unrefined = 0;  ///< candidates that SimGrid is to run and has not
 };
@@ -35,11 +38,15 @@ Result<KeptStudy> open_study(const std::string& path, const Session& session) {
                     "the file is damaged, or was written by another version of pipecast"));
     return fail(std::move(study.error()));
   }
-  const Result<std::vector<StudyRow>> rows = rows_of(*study, *store);
+  if (fingerprint(*study) != header->fingerprint)
+    return fail(input_error(
+        "'" + path + "' holds rows that this version, with the presets as they are, would not make",
+        "sweep the study again, or use what made them"));
+  Result<std::vector<StudyRow>> rows = rows_of(*study, *store);
   if (!rows) return fail(rows.error());
   Ranking ranking = rank_rows(*study, *rows);
   const std::size_t unrefined = plan_refinement(*study, *rows).missing.size();
-  return KeptStudy{std::move(*study), std::move(ranking), unrefined};
+  return KeptStudy{std::move(*study), std::move(*rows), std::move(ranking), unrefined};
 }
 
 void declare_export(CLI::App& app) {
@@ -103,6 +110,62 @@ ExitCode act_report(const CLI::App& app, const Session& session) {
   return written ? ExitCode::Done : report_faults(written.error());
 }
 
+constexpr std::size_t kStandingsShown = 20;
+
+void declare_rank(CLI::App& app) {
+  value_option(app, "database", "STUDY.db", "what sweep or merge wrote")->required();
+  value_option(app, "conditions", "KEY=VALUE",
+               "what the candidates have: a varied key, its last word is enough, or cluster")
+      ->required()
+      ->expected(1, 1 << 10)
+      ->allow_extra_args();
+}
+
+ExitCode act_rank(const CLI::App& app, const Session& session) {
+  std::vector<Condition> conditions;
+  for (const std::string& text : texts_of(app, "conditions")) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return report_usage("'" + text + "' is not KEY=VALUE, such as tensor=8");
+    conditions.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+  const Result<KeptStudy> kept = open_study(*text_of(app, "database"), session);
+  if (!kept) return report_faults(kept.error());
+  const auto found = standings(kept->study, kept->ranking, conditions);
+  if (!found) return report_faults(found.error());
+  write_standings(kept->study, kept->ranking, *found, kStandingsShown, std::cout);
+  return ExitCode::Done;
+}
+
+void declare_regret(CLI::App& app) {
+  value_option(app, "database", "STUDY.db", "of a study with simgrid: all")->required();
+}
+
+ExitCode act_regret(const CLI::App& app, const Session& session) {
+  const Result<KeptStudy> kept = open_study(*text_of(app, "database"), session);
+  if (!kept) return report_faults(kept.error());
+  const auto regrets = screening_regret(kept->study, kept->rows);
+  if (!regrets) return report_faults(regrets.error());
+  write_regret(*regrets, std::cout);
+  return ExitCode::Done;
+}
+
+Command rank_subcommand() {
+  return {.name = "rank",
+          .summary = "where candidates of a study stand in their cluster, such as a layout in use",
+          .example = "pipecast study rank study.db tensor=8 ranks=16 schedule=1f1b",
+          .declare = declare_rank,
+          .act = act_rank};
+}
+
+Command regret_subcommand() {
+  return {.name = "regret",
+          .summary = "how often screening would have dropped the winner, and what that costs",
+          .example = "pipecast study regret study.db",
+          .declare = declare_regret,
+          .act = act_regret};
+}
+
 Command report_subcommand() {
   return {.name = "report",
           .summary = "the answers of a study as one HTML page that opens offline",
@@ -133,7 +196,8 @@ Command study_command() {
   return {.name = "study",
           .summary = "what came out of a sweep: tables, reports, merging of shards",
           .example = "pipecast study export study.db --csv study.csv",
-          .subcommands = {report_subcommand(), export_subcommand(), merge_subcommand()}};
+          .subcommands = {report_subcommand(), export_subcommand(), merge_subcommand(),
+                          rank_subcommand(), regret_subcommand()}};
 }
 
 }  // namespace pipecast

@@ -6,8 +6,10 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
+#include <system_error>
 
 #include "tools/commands.hpp"
 #include "tools/console.hpp"
@@ -78,10 +80,28 @@ ExitCode usage_error(const std::string& message) {
   return ExitCode::Usage;
 }
 
+/// The file that an option names and a positional argument too, or empty. Positional files are
+/// read, so the option would have the command write over what it works on.
+std::string file_named_twice(const CLI::App& command) {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  for (const CLI::Option* read :
+       command.get_options([](const CLI::Option* option) { return option->get_positional(); }))
+    for (const CLI::Option* other : command.get_options())
+      if (other != read)
+        for (const std::string& path : other->results())
+          for (const std::string& input : read->results())
+            if (fs::is_regular_file(path, unknown) && fs::equivalent(path, input, unknown))
+              return path;
+  return {};
+}
+
 ExitCode act(const CLI::App& app, const std::vector<Command>& commands, const Session& session) {
   const CLI::App* chosen = app.get_subcommands().front();
   const Command* command = find(commands, chosen->get_name());
   if (command->act == nullptr) return act(*chosen, command->subcommands, session);
+  if (const std::string path = file_named_twice(*chosen); !path.empty())
+    return usage_error("'" + path + "' is what the command reads; give its results another name");
   return command->act(*chosen, session);
 }
 

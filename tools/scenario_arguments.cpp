@@ -7,6 +7,7 @@ namespace pipecast {
 void declare_presets_option(CLI::App& app) {
   value_option(app, "--presets", "DIR", "look for platform presets here first; repeatable")
       ->allow_extra_args(false)
+      ->check(CLI::ExistingDirectory)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 

@@ -183,6 +183,8 @@ void list_parallel(Listing& listing, const Scenario& scenario) {
                layout.parameter_gather.overlap ? "true" : "false");
   listing.line("parallel.parameter_gather.algorithm",
                algorithm_name(layout.parameter_gather.algorithm));
+  listing.line("parallel.parameter_gather.every",
+               !scenario.model && layout.gathers_each_use() ? "microbatch" : "step");
 }
 
 void list_imperfections(Listing& listing, const Imperfections& wrong) {
@@ -193,6 +195,10 @@ void list_imperfections(Listing& listing, const Imperfections& wrong) {
     items.push_back(
         fmt::format("{{device: {}, factor: {}}}", slow.device, format_number(slow.factor)));
   listing.line("imperfections.slow_devices", fmt::format("[{}]", fmt::join(items, ", ")));
+  items.clear();
+  for (const SlowRank& slow : wrong.slow_ranks)
+    items.push_back(fmt::format("{{rank: {}, factor: {}}}", slow.rank, format_number(slow.factor)));
+  listing.line("imperfections.slow_ranks", fmt::format("[{}]", fmt::join(items, ", ")));
   items.clear();
   for (const DegradedLink& link : wrong.degraded_links)
     items.push_back(

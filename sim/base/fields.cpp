@@ -46,6 +46,9 @@ std::string bound_text(FieldKind kind, double bound) {
   return {};
 }
 
+/// Beyond every machine, and small enough that products and sums of such numbers stay finite.
+constexpr double kLargest = 1e24;
+
 std::string range_text(const FieldInfo& field) {
   if (std::isinf(field.maximum))
     return fmt::format("at least {}", bound_text(field.kind, field.minimum));
@@ -90,6 +93,8 @@ tl::expected<FieldValue, std::string> parse_field(const FieldInfo& field, std::s
   if (magnitude < field.minimum || magnitude > field.maximum || !fits_int)
     return tl::unexpected(
         fmt::format("{} is {}, allowed is {}", field.name, text.substr(0, 40), range_text(field)));
+  if (std::abs(magnitude) > kLargest)
+    return tl::unexpected(fmt::format("'{}' is out of range", text.substr(0, 40)));
   return value;
 }
 

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "sim/base/whole_number.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -199,7 +201,13 @@ std::string format(BytesPerSecond rate) {
   return fmt::format("{:.4g} GB/s", rate.value / 1e9);
 }
 
+bool is_exact_integer(double number) {
+  constexpr double kFirstInexact = 9007199254740992.0;  // 2^53
+  return std::abs(number) < kFirstInexact && number == std::trunc(number);
+}
+
 std::string format_number(double number) {
+  if (is_exact_integer(number)) return std::to_string(static_cast<std::int64_t>(number));
   std::array<char, 32> buffer{};
   const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
   return error == std::errc{} ? std::string(buffer.data(), end) : std::string("0");

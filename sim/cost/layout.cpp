@@ -7,8 +7,8 @@
 namespace pipecast {
 namespace {
 
-std::string nearest(int value, int step) {
-  const int below = value / step * step;
+std::string nearest(std::int64_t value, std::int64_t step) {
+  const std::int64_t below = value / step * step;
   const std::string above = std::to_string(below + step);
   return below == 0 ? above : std::to_string(below) + " or " + above;
 }
@@ -22,10 +22,14 @@ void require_divides(Diagnostics& faults, std::string_view what, int value, std:
                               "nearest: " + nearest(value, std::max(step, 1))));
 }
 
+/// Far beyond every model; products of a few such numbers stay within 64 bits.
+constexpr int kMostOfAnything = 1 << 26;
+
 void require_positive(Diagnostics& faults, std::string_view name, int value) {
-  if (value < 1)
-    faults.push_back(
-        input_error(std::string(name) + " must be at least 1, not " + std::to_string(value)));
+  if (value < 1 || value > kMostOfAnything)
+    faults.push_back(input_error(std::string(name) + " must be from 1 to " +
+                                 std::to_string(kMostOfAnything) + ", not " +
+                                 std::to_string(value)));
 }
 
 /// What the cost of a layout needs beside its devices.
@@ -116,8 +120,8 @@ Diagnostics check_encoder_stages(const TransformerModel& model, const ParallelLa
 }  // namespace
 
 Result<int> microbatches(const ParallelLayout& layout) {
-  const int per_step = layout.microbatch_size * layout.data;
-  if (layout.global_batch % per_step == 0) return layout.global_batch / per_step;
+  const std::int64_t per_step = std::int64_t{layout.microbatch_size} * layout.data;
+  if (layout.global_batch % per_step == 0) return static_cast<int>(layout.global_batch / per_step);
   return fail(infeasible("the global batch of " + std::to_string(layout.global_batch) +
                              " does not divide by microbatch size × data, " +
                              std::to_string(layout.microbatch_size) + " × " +

@@ -11,6 +11,7 @@ constexpr std::uint32_t kNone = 0xffffffffU;
 /// Where a stage's work stands on one rank.
 struct StageWork {
   std::uint32_t first_forward = kNone;
+  std::vector<std::size_t> uses;                ///< of its parameters: places in its rank's order
   std::vector<std::uint32_t> weight_gradients;  ///< program order
 };
 
@@ -22,7 +23,7 @@ class Exchanges {
         workload_(workload),
         layout_(layout),
         work_(static_cast<std::size_t>(program.placement.stages) * program.ranks.size()),
-        last_(program.ranks.size(), kNone) {
+        order_(program.ranks.size()) {
     for (std::uint32_t task = 0; task < pipeline.tasks.size(); ++task)
       if (is_work(pipeline.tasks[task])) visit(pipeline.tasks[task], task);
   }
@@ -53,10 +54,14 @@ class Exchanges {
       const Op& op = ops[static_cast<std::size_t>(task.position) + i];
       StageWork& here = work(op.stage.value, task.rank);
       if (is_forward(op.kind) && here.first_forward == kNone) here.first_forward = id;
+      const std::size_t place = order_[static_cast<std::size_t>(task.rank)].size();
+      if ((is_forward(op.kind) || produces_input_gradient(op.kind)) &&
+          (here.uses.empty() || here.uses.back() != place))
+        here.uses.push_back(place);
       if (op.kind == OpKind::BackwardFull || op.kind == OpKind::BackwardWeight)
         here.weight_gradients.push_back(id);
     }
-    last_[static_cast<std::size_t>(task.rank)] = id;
+    order_[static_cast<std::size_t>(task.rank)].push_back(id);
   }
 
   std::vector<int> holders(Stage stage) const {
@@ -118,7 +123,7 @@ class Exchanges {
         for (std::size_t i = 0; i < gradients.size(); ++i) result[i].push_back(gradients[i]);
       } else {
         result.front().push_back(how.overlap ? gradients.back()
-                                             : last_[static_cast<std::size_t>(rank)]);
+                                             : order_[static_cast<std::size_t>(rank)].back());
       }
     }
     return result;
@@ -134,6 +139,10 @@ class Exchanges {
     exchange.stage = stage;
     exchange.experts = experts;
     exchange.ranks = holders(stage);
+    if (layout_.gathers_each_use()) {
+      for (const int rank : exchange.ranks) add_gathers_of_uses(exchange, rank);
+      return;
+    }
     for (const int rank : exchange.ranks)
       if (const std::uint32_t first = work(stage.value, rank).first_forward; first != kNone)
         exchange.before.push_back(first);
@@ -146,11 +155,25 @@ class Exchanges {
     late_.push_back(exchange);
   }
 
+  /// A copy of a stage gathers among its own replicas: while the operation before the use computes,
+  /// or when it has ended.
+  void add_gathers_of_uses(Exchange gather, int rank) {
+    const std::vector<std::uint32_t>& order = order_[static_cast<std::size_t>(rank)];
+    const std::size_t ahead = layout_.parameter_gather.overlap ? 2 : 1;
+    gather.ranks = {rank};
+    for (const std::size_t place : work(gather.stage.value, rank).uses) {
+      gather.before = {order[place]};
+      gather.after.clear();
+      if (place >= ahead) gather.after = {order[place - ahead]};
+      early_.push_back(gather);
+    }
+  }
+
   const Program& program_;
   const Workload& workload_;
   const ParallelLayout& layout_;
-  std::vector<StageWork> work_;      ///< [stage · ranks + rank]
-  std::vector<std::uint32_t> last_;  ///< [rank] its last operation
+  std::vector<StageWork> work_;                    ///< [stage · ranks + rank]
+  std::vector<std::vector<std::uint32_t>> order_;  ///< [rank] its operations
   std::vector<Exchange> early_;
   std::vector<Exchange> reductions_;
   std::vector<Exchange> late_;

@@ -26,8 +26,9 @@ struct Exchange {
 /// More pieces of one chunk's gradient than this are refused.
 inline constexpr int kMaxBuckets = 4096;
 
-/// What the replicas exchange, in the order a rank's communicator runs it: sharded parameters are
-/// gathered before the first forward of their stage (or after the update), gradients are added up
+/// What the replicas exchange, in the order a rank's communicators run it: sharded parameters are
+/// gathered before the first forward of their stage (or after the update, or before each forward
+/// and input gradient, as FSDP does when it gives them up after each use), gradients are added up
 /// when the last backward of their chunk has ended (or after each backward, or after the rank's
 /// last operation), bucket by bucket. With ZeRO the sum is scattered. `pipeline` is the graph of
 /// one replica. Infeasible when a bucket is too small.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/graph/rounding.hpp"
 #include "sim/graph/transfers_key.hpp"
 
 namespace pipecast {
@@ -58,10 +59,11 @@ std::string transfer_text(const Task& transfer, std::int32_t rank) {
 
 std::vector<HeadOfLine> head_of_line(const TaskGraph& graph, const Timeline& timeline) {
   const std::vector<Arrivals> arrived = arrivals(graph, timeline);
+  const double noise_s = rounding_s(makespan(timeline).value);
   std::vector<HeadOfLine> found;
   for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
     const Arrivals& arrival = arrived[id];
-    if (arrival.queue_task == kNone || arrival.queue_s <= arrival.produced_s) continue;
+    if (arrival.queue_task == kNone || arrival.queue_s - arrival.produced_s <= noise_s) continue;
     const Task& blocked = graph.tasks[id];
     const Task& blocking = graph.tasks[arrival.queue_task];
     const std::int32_t rank = shared_rank(blocking, blocked);

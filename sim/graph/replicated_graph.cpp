@@ -1,7 +1,9 @@
 #include "sim/graph/replicated_graph.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <numeric>
 
 #include "sim/graph/collectives.hpp"
 #include "sim/graph/deadlock.hpp"
@@ -25,7 +27,7 @@ class Replicator {
         platform_(platform),
         devices_(devices),
         ranks_(pipeline.ranks),
-        last_collective_(places(), kNone),
+        last_collective_{std::vector(places(), kNone), std::vector(places(), kNone)},
         updated_(places(), kNone),
         next_slot_(static_cast<std::size_t>(devices.replicas()),
                    static_cast<std::uint32_t>(pipeline.tasks.size())),
@@ -47,9 +49,23 @@ class Replicator {
       if (!faults_.empty()) return fail(std::move(faults_));
     }
     if (!updated) add_updates();
+    return {};
+  }
+
+  /// For replicas that are not alike: the moment at which the last of them has ended, which the one
+  /// that is shown would not know, and the edges as a graph.
+  void finish() {
+    std::vector<char> leads_on(graph_.tasks.size(), 0);
+    for (const Edge& edge : edges_) leads_on[edge.first] = 1;
+    Task task;
+    task.kind = OpKind::Gap;
+    task.stage = -1;
+    task.microbatch = -1;
+    const std::uint32_t end = add(task, -1, shared_slot_);
+    for (std::uint32_t last = 0; last < end; ++last)
+      if (leads_on[last] == 0) edges_.emplace_back(last, end);
     graph_.dependencies = dependency_graph(graph_.tasks.size(), edges_);
     graph_.order = topological_order(graph_);
-    return {};
   }
 
   TaskGraph& graph() { return graph_; }
@@ -158,10 +174,15 @@ class Replicator {
                                   -1 - set, shared_slot_ + 1);
     add_flows(exchange, plan->flows, place_of, start, end);
     for (const int replica : group) {
-      for (const int rank : exchange.ranks) last_collective_[place(replica, rank)] = end;
+      for (const int rank : exchange.ranks) last_in(exchange)[place(replica, rank)] = end;
       for (const std::uint32_t waiting : exchange.before)
         edges_.emplace_back(end, id(replica, waiting));
     }
+  }
+
+  /// Gathers follow each other, and so do reductions: a communicator each.
+  std::vector<std::uint32_t>& last_in(const Exchange& exchange) {
+    return last_collective_[exchange.kind == OpKind::Unshard ? 1 : 0];
   }
 
   std::uint32_t add_readiness(const Exchange& exchange, int replica, int rank) {
@@ -169,7 +190,7 @@ class Replicator {
     const std::uint32_t ready = add_own(moment(here, exchange), replica);
     for (const std::uint32_t before : exchange.after)
       if (pipeline_.tasks[before].rank == rank) edges_.emplace_back(id(replica, before), ready);
-    if (last_collective_[here] != kNone) edges_.emplace_back(last_collective_[here], ready);
+    if (last_in(exchange)[here] != kNone) edges_.emplace_back(last_in(exchange)[here], ready);
     if (exchange.after_update && updated_[here] != kNone)
       edges_.emplace_back(updated_[here], ready);
     return ready;
@@ -210,8 +231,8 @@ class Replicator {
         task.stage = -1;
         task.microbatch = -1;
         updated_[here] = add_own(task, replica);
-        if (last_collective_[here] != kNone)
-          edges_.emplace_back(last_collective_[here], updated_[here]);
+        for (const std::vector<std::uint32_t>& last : last_collective_)
+          if (last[here] != kNone) edges_.emplace_back(last[here], updated_[here]);
         if (const std::uint32_t last = last_compute_[static_cast<std::size_t>(rank)]; last != kNone)
           edges_.emplace_back(id(replica, last), updated_[here]);
       }
@@ -227,10 +248,11 @@ class Replicator {
   std::vector<Edge> edges_;
   ReplicaTasks tasks_;
   std::map<std::pair<DeviceId, DeviceId>, std::int32_t> routes_;
-  std::vector<std::uint32_t> last_collective_;  ///< [place] the moment its last collective ended
-  std::vector<std::uint32_t> updated_;          ///< [place] its optimizer
-  std::vector<std::uint32_t> next_slot_;        ///< [replica]
-  std::vector<std::uint32_t> last_compute_;     ///< [rank] task of the pipeline
+  /// [reductions, gathers][place] the moment its last collective ended
+  std::array<std::vector<std::uint32_t>, 2> last_collective_;
+  std::vector<std::uint32_t> updated_;       ///< [place] its optimizer
+  std::vector<std::uint32_t> next_slot_;     ///< [replica]
+  std::vector<std::uint32_t> last_compute_;  ///< [rank] task of the pipeline
   std::uint32_t shared_slot_ = 0;
   Diagnostics faults_;
 };
@@ -261,6 +283,20 @@ void show_first_replica(const TaskGraph& all, const std::vector<Edge>& edges,
   result.shown.order = topological_order(result.shown);
 }
 
+/// Replica 0 stands for all.
+ReplicatedGraph standing_for(int replicas, FoldedGraph folded) {
+  ReplicatedGraph result;
+  result.replicas = replicas;
+  result.simulated = 1;
+  result.shown = folded.graph;
+  result.graph = std::move(folded.graph);
+  result.platform = std::move(folded.platform);
+  result.traffic = std::move(folded.traffic);
+  result.shown_tasks.resize(result.graph.tasks.size());
+  std::iota(result.shown_tasks.begin(), result.shown_tasks.end(), 0U);
+  return result;
+}
+
 }  // namespace
 
 Result<ReplicatedGraph> build_replicated_graph(const Program& program, const Workload& workload,
@@ -275,6 +311,9 @@ Result<ReplicatedGraph> build_replicated_graph(const Program& program, const Wor
   Result<TaskGraph> pipeline =
       build_task_graph(program, workload, platform, replicas.reported(), policy);
   if (!pipeline) return fail(std::move(pipeline.error()));
+  if (layout.replicas == Replicas::Symmetric && workload.sync.empty())
+    if (auto folded = fold_silent_replicas(*pipeline, replicas, platform))
+      return standing_for(replicas.replicas(), std::move(*folded));
   const std::int64_t tasks =
       static_cast<std::int64_t>(pipeline->tasks.size()) * replicas.replicas();
   if (tasks > kMaxReplicatedTasks)
@@ -287,20 +326,15 @@ Result<ReplicatedGraph> build_replicated_graph(const Program& program, const Wor
   Replicator replicator(*pipeline, program, workload, platform, replicas);
   if (Result<void> built = replicator.build(*exchanges); !built) return fail(built.error());
 
-  ReplicatedGraph result;
-  result.replicas = replicas.replicas();
-  result.simulated = result.replicas;
   if (layout.replicas == Replicas::Symmetric)
     if (auto folded = fold_replicas(replicator.graph(), replicator.edges(), replicator.tasks(),
-                                    program.shape.ranks, platform)) {
-      result.simulated = 1;
-      result.shown = folded->graph;
-      result.graph = std::move(folded->graph);
-      result.platform = std::move(folded->platform);
-      for (std::uint32_t task = 0; task < result.graph.tasks.size(); ++task)
-        result.shown_tasks.push_back(task);
-      return result;
-    }
+                                    program.shape.ranks, platform))
+      return standing_for(replicas.replicas(), std::move(*folded));
+  ReplicatedGraph result;
+  result.traffic = fabric_traffic(replicator.graph(), platform);
+  result.replicas = replicas.replicas();
+  result.simulated = result.replicas;
+  replicator.finish();
   show_first_replica(replicator.graph(), replicator.edges(), replicator.tasks(),
                      program.shape.ranks, result);
   result.graph = std::move(replicator.graph());

@@ -1,6 +1,7 @@
 #include "sim/graph/symmetric_fold.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/graph/deadlock.hpp"
 #include "sim/graph/link_images.hpp"
@@ -66,22 +67,81 @@ bool tasks_agree(const TaskGraph& graph, const Images& images, const ReplicaTask
   return true;
 }
 
-/// The folded edges, when each one is the image of equally many edges at every task it leaves.
+/// The folded edges, when each one is the image of equally many edges at every task it leaves and
+/// at every task it enters.
 std::optional<std::vector<Edge>> fold_edges(const std::vector<Edge>& edges, const Images& images,
                                             const ReplicaTasks& tasks) {
-  std::vector<std::uint64_t> at_task(tasks.owner.size(), 0);  // what leaves it, order left out
+  std::vector<std::uint64_t> leaves(tasks.owner.size(), 0);  // sums: order left out
+  std::vector<std::uint64_t> enters(tasks.owner.size(), 0);
   std::vector<Edge> folded;
   folded.reserve(edges.size());
   for (const Edge& edge : edges) {
     const Edge image{images.folded(edge.first), images.folded(edge.second)};
     folded.push_back(image);
-    at_task[edge.first] += mixed(image.second);
+    leaves[edge.first] += mixed(image.second);
+    enters[edge.second] += mixed(image.first);
   }
-  for (std::uint32_t task = 0; task < at_task.size(); ++task)
-    if (at_task[task] != at_task[images.original(images.folded(task))]) return std::nullopt;
+  for (std::uint32_t task = 0; task < leaves.size(); ++task) {
+    const std::uint32_t original = images.original(images.folded(task));
+    if (leaves[task] != leaves[original] || enters[task] != enters[original]) return std::nullopt;
+  }
   std::sort(folded.begin(), folded.end());
   folded.erase(std::unique(folded.begin(), folded.end()), folded.end());
   return folded;
+}
+
+/// Replicas on devices of the same speeds, rank by rank.
+bool speeds_agree(const ReplicaDevices& devices, int ranks, const Platform& platform) {
+  const auto slowdown = [&](int replica, int rank) {
+    return platform.devices[devices.device(replica, rank).at()].slowdown;
+  };
+  for (int replica = 1; replica < devices.replicas(); ++replica)
+    for (int rank = 0; rank < ranks; ++rank)
+      if (slowdown(replica, rank) != slowdown(0, rank)) return false;
+  return true;
+}
+
+/// What all replicas send: each sends what replica 0 does along its own routes.
+FabricTraffic traffic_of_all(const TaskGraph& pipeline, const TaskGraph& flows_of_all, int replicas,
+                             const Platform& platform) {
+  const std::vector<RouteLoad> one = route_loads(pipeline);
+  std::vector<RouteLoad> loads;
+  for (int replica = 0; replica < replicas; ++replica)
+    loads.insert(loads.end(), one.begin(), one.end());
+  return fabric_traffic(flows_of_all.routes, loads, platform);
+}
+
+/// One flow for each route of `pipeline`, with the ranks it joins.
+TaskGraph flows_of(const TaskGraph& pipeline) {
+  TaskGraph flows;
+  flows.ranks = pipeline.ranks;
+  flows.device_of_rank = pipeline.device_of_rank;
+  flows.tasks.resize(pipeline.routes.size());
+  for (const Task& task : pipeline.tasks) {
+    if (task.route < 0) continue;
+    Task& flow = flows.tasks[static_cast<std::size_t>(task.route)];
+    flow.route = task.route;
+    flow.rank = task.rank;
+    flow.peer = task.peer;
+  }
+  return flows;
+}
+
+/// The flows of all replicas; nothing when one has no route. Replica 0 comes first.
+std::optional<TaskGraph> flows_of_all(const TaskGraph& flows, const TaskGraph& pipeline,
+                                      const ReplicaDevices& devices, const Platform& platform) {
+  TaskGraph all = flows;
+  all.routes = pipeline.routes;
+  for (int replica = 1; replica < devices.replicas(); ++replica)
+    for (Task flow : flows.tasks) {
+      Result<Route> way =
+          route(platform, devices.device(replica, flow.rank), devices.device(replica, flow.peer));
+      if (!way) return std::nullopt;
+      flow.route = static_cast<std::int32_t>(all.routes.size());
+      all.routes.push_back(std::move(*way));
+      all.tasks.push_back(flow);
+    }
+  return all;
 }
 
 }  // namespace
@@ -113,6 +173,29 @@ std::optional<FoldedGraph> fold_replicas(const TaskGraph& graph, const std::vect
   result.graph.dependencies = dependency_graph(images.size(), *folded);
   result.graph.order = topological_order(result.graph);
   if (result.graph.order.size() != result.graph.tasks.size()) return std::nullopt;
+  result.traffic = fabric_traffic(graph, platform);
+  return result;
+}
+
+std::optional<FoldedGraph> fold_silent_replicas(const TaskGraph& pipeline,
+                                                const ReplicaDevices& devices,
+                                                const Platform& platform) {
+  if (!speeds_agree(devices, pipeline.ranks, platform)) return std::nullopt;
+  TaskGraph flows = flows_of(pipeline);
+  const std::optional<TaskGraph> all = flows_of_all(flows, pipeline, devices, platform);
+  if (!all) return std::nullopt;
+  std::vector<std::uint32_t> image_of(all->tasks.size());
+  for (std::uint32_t flow = 0; flow < image_of.size(); ++flow)
+    image_of[flow] = static_cast<std::uint32_t>(flow % flows.tasks.size());
+  FoldedGraph result{
+      pipeline, platform, {}, traffic_of_all(pipeline, *all, devices.replicas(), platform)};
+  LinkImages links(*all, platform, image_of, flows.tasks.size());
+  if (!links.fold(flows, result.platform)) return std::nullopt;
+  for (Task& task : result.graph.tasks)
+    if (task.route >= 0) task.route = flows.tasks[static_cast<std::size_t>(task.route)].route;
+  result.graph.routes = std::move(flows.routes);
+  result.kept.resize(pipeline.tasks.size());
+  std::iota(result.kept.begin(), result.kept.end(), 0U);
   return result;
 }
 

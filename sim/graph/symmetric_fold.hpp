@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "sim/graph/edge_list.hpp"
+#include "sim/graph/fabric_traffic.hpp"
+#include "sim/graph/replica_devices.hpp"
 #include "sim/graph/task_graph.hpp"
 
 namespace pipecast {
@@ -19,6 +21,7 @@ struct FoldedGraph {
   TaskGraph graph;
   Platform platform;                ///< with links that stand for several
   std::vector<std::uint32_t> kept;  ///< [task of graph] the task it was
+  FabricTraffic traffic;            ///< of all replicas
 };
 
 /// One replica that stands for all, or nothing when they are not provably alike: equal tasks, equal
@@ -29,5 +32,11 @@ struct FoldedGraph {
 std::optional<FoldedGraph> fold_replicas(const TaskGraph& graph, const std::vector<Edge>& edges,
                                          const ReplicaTasks& tasks, int pipeline_ranks,
                                          const Platform& platform);
+
+/// The same for replicas that exchange nothing, which all run `pipeline`: only the routes of
+/// replicas are compared, so their tasks need not be there. O(devices + replicas · routes).
+std::optional<FoldedGraph> fold_silent_replicas(const TaskGraph& pipeline,
+                                                const ReplicaDevices& devices,
+                                                const Platform& platform);
 
 }  // namespace pipecast

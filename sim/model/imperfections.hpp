@@ -13,6 +13,15 @@ struct SlowDevice {
   bool operator==(const SlowDevice&) const = default;
 };
 
+/// A pipeline rank whose operations last `factor` times as long, on the devices of all its
+/// replicas: stages on another accelerator.
+struct SlowRank {
+  int rank = 0;
+  double factor = 1;
+
+  bool operator==(const SlowRank&) const = default;
+};
+
 /// A link that keeps `factor` of its bandwidth; 0: it is broken.
 struct DegradedLink {
   std::string link;  ///< its name in the platform
@@ -38,8 +47,11 @@ struct Imperfections {
   std::vector<SlowDevice> slow_devices;
   std::vector<DegradedLink> degraded_links;
   Jitter jitter;
+  std::vector<SlowRank> slow_ranks = {};
 
-  bool none() const { return slow_devices.empty() && degraded_links.empty() && jitter.none(); }
+  bool none() const {
+    return slow_devices.empty() && slow_ranks.empty() && degraded_links.empty() && jitter.none();
+  }
   bool operator==(const Imperfections&) const = default;
 };
 

@@ -94,7 +94,7 @@ Diagnostics check(const ParallelLayout& layout) {
     return {input_error("tensor × pipeline × context × data is more than the allowed " +
                         std::to_string(kMaxLayoutDevices) + " devices")};
   const std::int64_t experts = std::int64_t{layout.expert} * layout.expert_tensor;
-  const int group = layout.data * layout.context * layout.tensor;
+  const int group = bounded_product({layout.data, layout.context, layout.tensor});
   if (group % experts != 0)
     faults.push_back(infeasible("expert × expert_tensor is " + std::to_string(experts) +
                                     " and must divide data × context × tensor, which is " +
@@ -111,7 +111,7 @@ Workload sharded(Workload workload, const ParallelLayout& layout) {
     const double kept = kept_share(layout, sync.expert_parameters, sync.parameters);
     bytes.optimizer = bytes.optimizer * kept;
     if (layout.zero >= 2) bytes.gradients = bytes.gradients * kept;
-    if (layout.zero >= 3) bytes.parameters = bytes.parameters * kept;
+    if (layout.gathers_each_use()) bytes.parameters = bytes.parameters * kept;
   }
   return workload;
 }

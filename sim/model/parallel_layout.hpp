@@ -1,6 +1,9 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +46,8 @@ struct GradientReduction {
 struct ParameterGather {
   bool overlap = true;  ///< while the operation before is still computing; else after it
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::Automatic;
+  bool every_microbatch = false;  ///< before each forward and backward, and given up after it; else
+                                  ///< once per step, and kept
 
   bool operator==(const ParameterGather&) const = default;
 };
@@ -52,6 +57,14 @@ enum class Replicas : std::uint8_t {
   Symmetric,  ///< one of every set of replicas that provably behave the same
   All,
 };
+
+/// The product of positive numbers, or the largest int where it is larger: degrees come from files.
+inline int bounded_product(std::initializer_list<int> factors) {
+  constexpr std::int64_t kLargest = std::numeric_limits<int>::max();
+  std::int64_t product = 1;
+  for (const int factor : factors) product = std::min(product * factor, kLargest);
+  return static_cast<int>(product);
+}
 
 /// How a model is spread over devices. Degrees multiply to the number of devices, except `expert`,
 /// which reuses data- and context-parallel devices.
@@ -77,12 +90,16 @@ struct ParallelLayout {
   ParameterGather parameter_gather;
   Replicas replicas = Replicas::Symmetric;
 
-  int stages() const { return pipeline * chunks; }
-  int devices() const { return tensor * pipeline * context * data; }
+  int stages() const { return bounded_product({pipeline, chunks}); }
+  int devices() const { return bounded_product({tensor, pipeline, context, data}); }
   /// Devices that hold the same parameters and add up their gradients.
-  int gradient_group() const { return data * context; }
+  int gradient_group() const { return bounded_product({data, context}); }
   /// The same for the parameters of experts.
-  int expert_gradient_group() const { return tensor * context * data / (expert * expert_tensor); }
+  int expert_gradient_group() const {
+    return bounded_product({tensor, context, data}) / bounded_product({expert, expert_tensor});
+  }
+  /// Whether a device gathers parameters for each use and holds only its share in between.
+  bool gathers_each_use() const { return zero >= 3 && parameter_gather.every_microbatch; }
   bool operator==(const ParallelLayout&) const = default;
 };
 
@@ -103,7 +120,8 @@ std::string order_text(const DimensionOrder& order);
 Diagnostics check(const ParallelLayout& layout);
 
 /// The workload with the parameters, gradients and optimizer state that one device keeps under the
-/// layout's ZeRO stage; what it sends to its replicas (`Workload::sync`) stays whole.
+/// layout's ZeRO stage; what it sends to its replicas (`Workload::sync`) stays whole. Parameters
+/// that are gathered once per step are kept whole.
 Workload sharded(Workload workload, const ParallelLayout& layout);
 
 }  // namespace pipecast

@@ -65,10 +65,11 @@ tl::expected<Shape, Violation> infer_shape(const std::vector<std::vector<Op>>& r
                                "forwards; the file has {}",
                                stages, microbatches, stages * microbatches, found.forwards));
   if (stages % lines != 0)
-    return because(found.at_stage,
-                   fmt::format("the cells name {} stages, the file has {} lines; a line is a rank, "
-                               "and every rank needs the same number of stages",
-                               stages, lines));
+    return because(
+        found.at_stage,
+        fmt::format("the highest stage is {}, which makes {} stages; the file has {} lines; a "
+                    "line is a rank, and every rank needs the same number of stages",
+                    found.stage, stages, lines));
   if (stages / lines > kMaxChunks || microbatches > kMaxMicrobatches || lines > kMaxRanks)
     return because(
         stages / lines > kMaxChunks ? found.at_stage : found.at_microbatch,

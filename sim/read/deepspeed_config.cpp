@@ -14,7 +14,7 @@ std::optional<int> number(const YamlCursor& map, std::string_view key, int minim
   const auto given = map.find(key);
   if (!given) return std::nullopt;
   if (given->kind() == YamlKind::Scalar && given->text() == "auto") return std::nullopt;
-  const auto value = given->integer(minimum, 1 << 30);
+  const auto value = given->integer(minimum, 1 << 20);
   return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
 

@@ -41,7 +41,7 @@ Result<std::vector<StageLayers>> stages_of(const FrameworkRun& run) {
 }
 
 Result<int> data_degree(const ParallelLayout& layout, int devices) {
-  const std::int64_t group = std::int64_t{1} * layout.tensor * layout.pipeline * layout.context;
+  const std::int64_t group = bounded_product({layout.tensor, layout.pipeline, layout.context});
   if (group > 0 && devices % group == 0) return static_cast<int>(devices / group);
   const std::int64_t below = group > 0 ? devices / group * group : 0;
   return fail(infeasible(

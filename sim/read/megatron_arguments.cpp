@@ -12,6 +12,8 @@ namespace {
 
 using Arguments = MegatronArguments;
 
+constexpr int kMostSequences = 1 << 24;  ///< of a global batch
+
 void read_degrees(Arguments& given, ParallelLayout& layout) {
   layout.tensor = given.integer("tensor-model-parallel-size", 1);
   layout.pipeline = given.integer("pipeline-model-parallel-size", 1);
@@ -160,12 +162,12 @@ void read_virtual_stages(Arguments& given, FrameworkRun& run, int model_layers) 
                 "give one of them");
   if (per_rank > 0) layout.chunks = per_rank;
   if (layers > 0 && per_rank == 0) {
-    if (model_layers % (layout.pipeline * layers) != 0)
+    if (model_layers % bounded_product({layout.pipeline, layers}) != 0)
       given.fault("num-layers-per-virtual-pipeline-stage",
                   fmt::format("{} layers do not divide by {} stages × {} layers per virtual stage",
                               model_layers, layout.pipeline, layers));
     else
-      layout.chunks = model_layers / (layout.pipeline * layers);
+      layout.chunks = model_layers / bounded_product({layout.pipeline, layers});
   }
   if (run.layout_string.empty()) return;
   const auto stages = parse_layout_string(run.layout_string);
@@ -213,7 +215,7 @@ void read_overlaps(Arguments& given, FrameworkRun& run) {
 
 /// data = world ÷ (tensor × pipeline × context); m = global ÷ (micro × data).
 void read_batch(Arguments& given, const FrameworkHints& hints, FrameworkRun& run) {
-  const int nodes = given.integer("nnodes", 1);
+  const int nodes = given.integer("nnodes", 1, 1, 1 << 14);
   const int per_node = given.integer("nproc-per-node", 0, 0, 1 << 16);
   const int launched = given.integer("world-size", nodes * per_node, 0);
   const int devices = hints.devices.value_or(launched);
@@ -227,8 +229,16 @@ void read_batch(Arguments& given, const FrameworkHints& hints, FrameworkRun& run
   } else {
     run.notes.push_back("the number of devices is not given: data parallel degree 1");
   }
-  layout.global_batch = given.integer("global-batch-size", layout.microbatch_size * layout.data);
-  if (const Result<int> count = microbatches(layout))
+  const std::int64_t per_step = std::int64_t{layout.microbatch_size} * layout.data;
+  layout.global_batch = given.integer("global-batch-size", 0);
+  if (layout.global_batch == 0 && per_step <= kMostSequences)
+    layout.global_batch = static_cast<int>(per_step);
+  if (layout.global_batch == 0)
+    given.fault("micro-batch-size",
+                fmt::format("a batch of {} × {} sequences; allowed are {}", layout.microbatch_size,
+                            layout.data, kMostSequences),
+                {});
+  else if (const Result<int> count = microbatches(layout))
     run.microbatches = *count;
   else
     given.faults().add(count.error());

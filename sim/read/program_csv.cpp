@@ -44,7 +44,7 @@ class CsvReader {
   Result<Program> read() {
     if (!readable()) return fail(faults_.take(file_));
     std::string_view rest = text_;
-    while (!rest.empty() && !faults_.full()) {
+    while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
       std::string_view line = rest.substr(0, end);
       if (line.ends_with('\r')) line.remove_suffix(1);
@@ -96,13 +96,13 @@ class CsvReader {
     ranks_.emplace_back();
     places_.emplace_back();
     std::size_t begin = 0;
-    while (!faults_.full()) {
+    while (true) {
       const std::size_t end = std::min(line.find(',', begin), line.size());
       read_cell(line, begin, end);
       if (end == line.size()) break;
       begin = end + 1;
     }
-    if (ranks_.back().empty() && !unread_cells_)
+    if (ranks_.back().empty() && !unread_cells_ && !faults_.full())
       faults_.add(input_error(fmt::format("rank {} does nothing", rank),
                               "a line is a rank; leave out lines without cells",
                               span(rank, 0, line.size())));
@@ -146,6 +146,7 @@ class CsvReader {
     };
     switch (fault.kind) {
       case CellFault::Kind::Grammar:
+        if (faults_.full()) return faults_.add_hidden();
         faults_.add(make());
         return;
       case CellFault::Kind::OldNotation:

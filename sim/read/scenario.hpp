@@ -70,12 +70,15 @@ struct Scenario {
   SourceSpan where(std::string_view key_path) const;
 };
 
+class ReadCache;
+
 /// Registries and folders a reader needs; it links none of the concrete schedules or platforms.
 struct ReadContext {
   std::span<const ScheduleInfo> schedules;
   std::span<const PlatformKind> platform_kinds;
   std::vector<std::string> preset_folders;       ///< searched in order for `<preset>.yaml`
   std::span<const PlatformPreset> presets = {};  ///< read already; they come before the folders
+  ReadCache* cache = nullptr;  ///< for a caller that reads many scenarios on few machines
 };
 
 /// One `--set key.path=value`. The value is YAML text.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "sim/base/fields.hpp"
+#include "sim/model/program.hpp"
 
 namespace pipecast {
 namespace {
@@ -13,6 +14,9 @@ constexpr std::size_t kMaxEntries = 100'000;
 const std::array<Field<SlowDevice>, 2> kSlowFields{
     {{"device", &SlowDevice::device, "of the platform", 0, 1 << 20, {}},
      {"factor", &SlowDevice::factor, "times as long as on an ordinary device", 0.01, 1000, {}}}};
+const std::array<Field<SlowRank>, 2> kRankFields{
+    {{"rank", &SlowRank::rank, "of the pipeline, on every replica", 0, kMaxRanks - 1, {}},
+     {"factor", &SlowRank::factor, "times as long as on an ordinary rank", 0.01, 1000, {}}}};
 const std::array<Field<DegradedLink>, 2> kLinkFields{
     {{"link", &DegradedLink::link, "its name, as platform show prints it", 0, 0, {}},
      {"factor", &DegradedLink::factor, "of its bandwidth that is left; 0: broken", 0, 1, {}}}};
@@ -78,8 +82,9 @@ Jitter read_jitter(const YamlCursor& block) {
 
 Imperfections read_imperfections(const YamlCursor& block) {
   Imperfections result;
-  if (!block.expect_map({"slow_devices", "degraded_links", "jitter"})) return result;
+  if (!block.expect_map({"slow_devices", "slow_ranks", "degraded_links", "jitter"})) return result;
   result.slow_devices = read_list<SlowDevice>(block, "slow_devices", kSlowFields);
+  result.slow_ranks = read_list<SlowRank>(block, "slow_ranks", kRankFields);
   result.degraded_links = read_list<DegradedLink>(block, "degraded_links", kLinkFields);
   if (const auto jitter = block.find("jitter")) result.jitter = read_jitter(*jitter);
   return result;

@@ -5,52 +5,45 @@
 #include <filesystem>
 
 #include "sim/read/cost_profile.hpp"
-#include "sim/read/kernel_facts.hpp"
 #include "sim/read/scenario_parts.hpp"
 
 namespace pipecast {
 namespace {
 
-/// The platform a scenario names; nothing for a constant delay, whose devices are not known.
-Result<std::optional<Platform>> platform_of(const PlatformChoice& choice,
-                                            const ReadContext& context) {
-  if (choice.kind.empty()) return std::optional<Platform>{};
-  for (const PlatformKind& kind : context.platform_kinds) {
-    if (kind.name != choice.kind) continue;
-    Result<Platform> platform = kind.expand(choice.values);
-    if (!platform) return fail(std::move(platform.error()));
-    return std::optional(std::move(*platform));
-  }
-  return std::optional<Platform>{};
+/// The platform a scenario names; null for a constant delay, whose devices are not known.
+Result<const Platform*> platform_of(const PlatformChoice& choice, const ReadContext& context,
+                                    ReadCache& cache) {
+  if (choice.kind.empty()) return nullptr;
+  return cache.machine(choice, 0, context.platform_kinds);
 }
 
-Result<DeviceModel> device_of(const PlannedModel& planned, const std::optional<Platform>& platform,
-                              const ReadContext& context) {
+Result<const DeviceModel*> device_of(const PlannedModel& planned, const Platform* platform,
+                                     const ReadContext& context, ReadCache& cache) {
   std::string id = planned.accelerator;
-  if (id.empty() && platform && !platform->devices.empty())
+  if (id.empty() && platform != nullptr && !platform->devices.empty())
     id = platform->devices.front().accelerator;
   if (id.empty())
     return fail(input_error("the platform does not say which accelerator it has",
                             "add accelerator: ID to the workload"));
-  return find_device_model(id, context.preset_folders);
+  return cache.device(id, context.preset_folders);
 }
 
 Result<ModelRun> derived(PlannedModel planned, const PlatformChoice& choice,
-                         const ReadContext& context) {
-  const auto platform = platform_of(choice, context);
+                         const ReadContext& context, ReadCache& cache) {
+  const Result<const Platform*> platform = platform_of(choice, context, cache);
   if (!platform) return fail(platform.error());
-  Result<DeviceModel> device = device_of(planned, *platform, context);
-  if (!device) return fail(std::move(device.error()));
-  const Result<ClusterLinks> links = *platform
+  const Result<const DeviceModel*> device = device_of(planned, *platform, context, cache);
+  if (!device) return fail(device.error());
+  const Result<ClusterLinks> links = *platform != nullptr
                                          ? cluster_links(**platform, planned.plan.layout)
                                          : Result<ClusterLinks>(unknown_links(planned.plan.layout));
   if (!links) return fail(links.error());
-  Result<TrainingPlan> plan = with_stages(std::move(planned.plan), *device, *links);
+  Result<TrainingPlan> plan = with_stages(std::move(planned.plan), **device, *links);
   if (!plan) return fail(std::move(plan.error()));
-  Result<Derivation> derivation = derive(*plan, *device, *links);
+  Result<Derivation> derivation = derive(*plan, **device, *links);
   if (!derivation) return fail(std::move(derivation.error()));
   planned.plan = std::move(*plan);
-  return ModelRun{std::move(planned), std::move(*device), *links, std::move(*derivation), false};
+  return ModelRun{std::move(planned), **device, *links, std::move(*derivation), false};
 }
 
 bool expect_keys(const YamlCursor& workload) {
@@ -88,12 +81,14 @@ void replace_costs(const YamlCursor& workload, const PipelineBlock& pipeline,
 void read_model_workload(const YamlCursor& workload, const PipelineBlock& pipeline,
                          const std::string& file, const ReadContext& context, Scenario& scenario) {
   if (!expect_keys(workload)) return;
+  ReadCache own;
+  ReadCache& cache = context.cache != nullptr ? *context.cache : own;
   auto planned = read_planned_model(workload, scenario.parallel, pipeline.shape.microbatches, file,
-                                    context.preset_folders);
+                                    context.preset_folders, cache);
   if (!planned || !pipeline.shape.stages() || !pipeline.shape.microbatches ||
       !check(scenario.parallel).empty())
     return;
-  Result<ModelRun> run = derived(std::move(*planned), scenario.platform, context);
+  Result<ModelRun> run = derived(std::move(*planned), scenario.platform, context, cache);
   if (!run) {
     for (const Diagnostic& fault : run.error()) workload.fault_at_key(fault.message, fault.hint);
     return;

@@ -58,7 +58,7 @@ CollectiveAlgorithm algorithm_of(std::string_view word) {
   return CollectiveAlgorithm::Automatic;
 }
 
-std::array<Field<Exchange>, 4> exchange_fields() {
+std::array<Field<Exchange>, 4> reduction_fields() {
   return {{
       {"overlap", &Exchange::overlap, "while the pipeline still computes", 0, 1, {}},
       {"algorithm", &Exchange::algorithm, "how the bytes travel", 0, 0, algorithm_words()},
@@ -77,12 +77,26 @@ std::array<Field<Exchange>, 4> exchange_fields() {
   }};
 }
 
+std::array<Field<Exchange>, 3> gather_fields() {
+  return {{
+      {"overlap", &Exchange::overlap, "while the operation before still computes", 0, 1, {}},
+      {"algorithm", &Exchange::algorithm, "how the bytes travel", 0, 0, algorithm_words()},
+      {"every",
+       &Exchange::every,
+       "once per step, and kept; or before each forward and backward (FSDP); automatic: before "
+       "each from zero 3 on",
+       0,
+       0,
+       {"automatic", "step", "microbatch"}},
+  }};
+}
+
 GradientReduction read_reduction(const YamlCursor& parallel, int zero) {
   GradientReduction reduction;
   reduction.every_microbatch = zero >= 2;
   const auto given = parallel.find("gradient_reduction");
   if (!given) return reduction;
-  const auto table = exchange_fields();
+  const auto table = reduction_fields();
   const auto fields = describe<Exchange>(table);
   const auto block = pipecast::bind<Exchange>(table, given->fields(fields));
   reduction.overlap = block.overlap;
@@ -92,13 +106,23 @@ GradientReduction read_reduction(const YamlCursor& parallel, int zero) {
   return reduction;
 }
 
-ParameterGather read_gather(const YamlCursor& parallel) {
+ParameterGather read_gather(const YamlCursor& parallel, int zero) {
+  ParameterGather gather;
+  gather.every_microbatch = zero >= 3;
   const auto given = parallel.find("parameter_gather");
-  if (!given) return {};
-  const auto table = exchange_fields();
-  const auto fields = describe<Exchange>(std::span(table).first(2));
-  const auto block = pipecast::bind<Exchange>(std::span(table).first(2), given->fields(fields));
-  return {block.overlap, algorithm_of(block.algorithm)};
+  if (!given) return gather;
+  const auto table = gather_fields();
+  const auto fields = describe<Exchange>(table);
+  const auto block = pipecast::bind<Exchange>(table, given->fields(fields));
+  gather.overlap = block.overlap;
+  gather.algorithm = algorithm_of(block.algorithm);
+  if (block.every != "automatic") gather.every_microbatch = block.every == "microbatch";
+  if (gather.every_microbatch && zero < 3)
+    given->find("every")->fault(
+        "parameters are whole on every device after a step's gather: every use gathers them with "
+        "zero 3 only",
+        "set zero: 3, or every: step");
+  return gather;
 }
 
 std::optional<ParallelDimension> dimension_of(std::string_view word) {
@@ -249,7 +273,7 @@ ParallelLayout read_parallel(const YamlCursor& root, const std::optional<YamlCur
   layout.chunks = shape.chunks.value_or(1);
   if (!parallel || !parallel->is_map()) return layout;
   layout.gradient_reduction = read_reduction(*parallel, layout.zero);
-  layout.parameter_gather = read_gather(*parallel);
+  layout.parameter_gather = read_gather(*parallel, layout.zero);
   layout.replicas = read_replicas(*parallel);
   if (const auto order = parallel->find("order")) layout.order = read_order(*order, layout);
   faults.add(located(check(layout), parallel->key_where()));

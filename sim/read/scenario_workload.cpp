@@ -8,12 +8,15 @@
 namespace pipecast {
 namespace {
 
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+/// Eleven days an operation, an exbibyte a stage: beyond it is a slip of the pen, and sums of such
+/// numbers leave what a double can add exactly.
+constexpr double kLongest_s = 1e6;
+constexpr double kLargest_bytes = 1ULL << 60;
 
 const std::array<Field<StageCost>, 3> kCostFields{{
-    {"forward", &StageCost::forward, "forward of a stage and microbatch", 0, kNoLimit, {}},
-    {"backward_input", &StageCost::backward_input, "gradient of the input", 0, kNoLimit, {}},
-    {"backward_weight", &StageCost::backward_weight, "gradient of the weights", 0, kNoLimit, {}},
+    {"forward", &StageCost::forward, "forward of a stage and microbatch", 0, kLongest_s, {}},
+    {"backward_input", &StageCost::backward_input, "gradient of the input", 0, kLongest_s, {}},
+    {"backward_weight", &StageCost::backward_weight, "gradient of the weights", 0, kLongest_s, {}},
 }};
 
 const std::array<Field<StageBytes>, 2> kActivationFields{{
@@ -21,27 +24,32 @@ const std::array<Field<StageBytes>, 2> kActivationFields{{
      &StageBytes::held_by_forward,
      "kept from forward to backward",
      0,
-     kNoLimit,
+     kLargest_bytes,
      {}},
     {"released_by_backward_input",
      &StageBytes::released_by_backward_input,
      "the part a split backward frees at the input gradient",
      0,
-     kNoLimit,
+     kLargest_bytes,
      {}},
 }};
 
 const std::array<Field<StageBytes>, 5> kStageFields{{
-    {"message", &StageBytes::message_forward, "activation sent to the next stage", 0, kNoLimit, {}},
+    {"message",
+     &StageBytes::message_forward,
+     "activation sent to the next stage",
+     0,
+     kLargest_bytes,
+     {}},
     {"gradient_message",
      &StageBytes::message_backward,
      "gradient sent to the previous stage; the same as message unless given",
      0,
-     kNoLimit,
+     kLargest_bytes,
      {}},
-    {"parameters", &StageBytes::parameters, "weights of a stage", 0, kNoLimit, {}},
-    {"gradients", &StageBytes::gradients, "weight gradients of a stage", 0, kNoLimit, {}},
-    {"optimizer", &StageBytes::optimizer, "optimizer state of a stage", 0, kNoLimit, {}},
+    {"parameters", &StageBytes::parameters, "weights of a stage", 0, kLargest_bytes, {}},
+    {"gradients", &StageBytes::gradients, "weight gradients of a stage", 0, kLargest_bytes, {}},
+    {"optimizer", &StageBytes::optimizer, "optimizer state of a stage", 0, kLargest_bytes, {}},
 }};
 
 constexpr const char* kHalves = "give backward, or backward_input and backward_weight";
@@ -221,13 +229,18 @@ void fill_bytes(const ValueTable& table, const Field<StageBytes>& field, Workloa
     workload.bytes[stage].*member = Bytes{table.at(stage, 0, 1)};
 }
 
-void read_byte_fields(const YamlCursor& map, std::span<const Field<StageBytes>> table,
+bool read_byte_fields(const YamlCursor& map, std::span<const Field<StageBytes>> table,
                       const KnownShape& shape, Workload& workload) {
   const auto infos = describe<StageBytes>(table);
-  for (std::size_t i = 0; i < table.size(); ++i)
-    if (const auto given = map.find(infos[i].name))
-      if (const auto values = read_bytes(*given, infos[i], shape))
-        fill_bytes(*values, table[i], workload);
+  bool good = true;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const auto given = map.find(infos[i].name);
+    if (!given) continue;
+    const auto values = read_bytes(*given, infos[i], shape);
+    if (values) fill_bytes(*values, table[i], workload);
+    good = good && values.has_value();
+  }
+  return good;
 }
 
 void check_release(const YamlCursor& activation, const Workload& workload) {
@@ -268,8 +281,8 @@ Workload read_workload(const YamlCursor& block, const PipelineBlock& pipeline) {
   }
   if (const auto activation = block.find("activation")) {
     if (activation->expect_map({"held_by_forward", "released_by_backward_input"})) {
-      read_byte_fields(*activation, kActivationFields, pipeline.shape, workload);
-      check_release(*activation, workload);
+      if (read_byte_fields(*activation, kActivationFields, pipeline.shape, workload))
+        check_release(*activation, workload);
     }
   }
   read_byte_fields(block, kStageFields, pipeline.shape, workload);

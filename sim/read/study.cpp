@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "sim/read/read_cache.hpp"
 #include "sim/read/study_candidate.hpp"
 #include "sim/read/study_parts.hpp"
 
@@ -42,9 +43,10 @@ void move_to_source(std::vector<Axis>& axes, std::int32_t source) {
 /// study's text there.
 void move_to_source(Study& study, std::int32_t source) {
   move_to_source(study.axes, source);
-  for (Cluster& cluster : study.clusters) {
+  for (QuotedCluster& cluster : study.clusters) {
     move_to_source(cluster.axes, source);
     for (auto& [key, value] : cluster.settings) move_to_source(value, source);
+    cluster.layouts_mark.source = source;
   }
 }
 
@@ -109,16 +111,38 @@ void read_goals(const YamlCursor& root, Study& study) {
   if (const auto given = root.find("uncertainty")) study.sampling = read_sampling(*given);
 }
 
-void read_space(const YamlCursor& root, Study& study) {
+/// Clusters without bounds of their own take the study's.
+void read_search(const YamlCursor& root, std::span<const ScheduleInfo> schedules, Study& study) {
+  if (const auto given = root.find("layouts")) {
+    const LayoutBounds bounds = read_layouts(*given, schedules);
+    for (QuotedCluster& cluster : study.clusters) {
+      if (cluster.layouts) continue;
+      cluster.layouts = bounds;
+      cluster.layouts_mark = given->node().mark;
+    }
+  }
+  bool searched = false;
+  for (std::size_t c = 0; c < study.clusters.size(); ++c) {
+    if (!study.clusters[c].layouts) continue;
+    searched = true;
+    if (study.clusters[c].axes.empty()) continue;
+    refuse_searched_keys(*root.find("clusters")->item(c).find("axes"));
+  }
+  if (searched && !study.axes.empty()) refuse_searched_keys(*root.find("axes"));
+}
+
+void read_space(const YamlCursor& root, std::span<const ScheduleInfo> schedules, Study& study) {
   if (const auto given = root.find("axes")) study.axes = read_axes(*given);
   if (const auto given = root.find("clusters")) {
-    study.clusters = read_clusters(*given, study.axes);
+    study.clusters = read_clusters(*given, schedules, study.axes);
     if (root.has("quote"))
       given->fault_at_key("clusters and quote are both given", "each cluster has its own quote");
   }
-  if (!study.clusters.empty()) return;
-  study.clusters.emplace_back();
-  if (const auto given = root.find("quote")) study.clusters.front().quote = read_quote(*given);
+  if (study.clusters.empty()) {
+    study.clusters.emplace_back();
+    if (const auto given = root.find("quote")) study.clusters.front().quote = read_quote(*given);
+  }
+  read_search(root, schedules, study);
 }
 
 void check_size(const YamlCursor& root, const Study& study) {
@@ -141,11 +165,13 @@ class EntryCheck {
 
   void check_cluster(std::size_t cluster) {
     const std::vector<const Axis*> axes = axes_of(study_, cluster);
+    if (!study_.clusters[cluster].no_layout.empty()) return;
     CandidateChoice choice{cluster, std::vector<std::size_t>(axes.size(), 0)};
     good_ = 0;
     const Diagnostics first = read(choice);
     for (std::size_t a = 0; a < axes.size(); ++a) {
-      const std::size_t tried = std::min(axes[a]->entries.size(), kTriedEntries);
+      const std::size_t tried =
+          axes[a]->generated ? 1 : std::min(axes[a]->entries.size(), kTriedEntries);
       for (choice.entries[a] = 1; choice.entries[a] < tried; ++choice.entries[a]) read(choice);
       choice.entries[a] = 0;
     }
@@ -200,7 +226,7 @@ std::set<std::string> preset_names(const Study& study) {
   };
   collect_presets(study.base.root, false, names);
   add(study.axes);
-  for (const Cluster& cluster : study.clusters) {
+  for (const QuotedCluster& cluster : study.clusters) {
     add(cluster.axes);
     for (const auto& [key, value] : cluster.settings) collect_presets(value, is_preset(key), names);
   }
@@ -227,7 +253,7 @@ Result<Study> read_with(std::string_view text, const std::string& file, const Re
   if (!document) return fail(document.error());
   FaultList faults;
   const YamlCursor root = YamlCursor::root(*document, faults);
-  if (!root.expect_map({"name", "base", "scenario", "set", "axes", "clusters", "quote",
+  if (!root.expect_map({"name", "base", "scenario", "set", "axes", "layouts", "clusters", "quote",
                         "objectives", "constraints", "training", "simgrid", "uncertainty"}))
     return fail(faults.take(file));
   Study study;
@@ -235,19 +261,23 @@ Result<Study> read_with(std::string_view text, const std::string& file, const Re
   study.name = std::filesystem::path(file).stem().string();
   if (const auto given = root.find("name")) study.name = read_line(*given);
   const std::int32_t source = read_base(root, *document, file, read_file, study, faults);
-  read_space(root, study);
+  read_space(root, context.schedules, study);
   read_goals(root, study);
   std::vector<std::pair<std::string, YamlNode>> common;
   if (const auto given = root.find("set")) common = read_settings(*given);
-  for (Cluster& cluster : study.clusters)
+  for (QuotedCluster& cluster : study.clusters)
     cluster.settings.insert(cluster.settings.begin(), common.begin(), common.end());
   move_to_source(study, source);
-  check_size(root, study);
   if (faults.empty()) check_needs(root, study);
   if (!faults.empty()) return fail(faults.take(file));
   read_presets(read_file, context, study);
+  ReadCache cache;
   ReadContext prepared = context;
   prepared.presets = study.presets;
+  prepared.cache = &cache;
+  add_layout_axes(study, prepared, faults);
+  if (faults.empty()) check_size(root, study);
+  if (!faults.empty()) return fail(faults.take(file));
   EntryCheck check(study, file, prepared, faults);
   for (std::size_t cluster = 0; cluster < study.clusters.size(); ++cluster)
     check.check_cluster(cluster);

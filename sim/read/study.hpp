@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "sim/base/diagnostic.hpp"
+#include "sim/read/layout_search.hpp"
 #include "sim/read/scenario.hpp"
 #include "sim/read/yaml_cursor.hpp"
+#include "sim/read/yaml_tree.hpp"
 
 namespace pipecast {
 
@@ -33,6 +35,7 @@ struct Axis {
   std::vector<std::string> keys;
   YamlMark mark;                               ///< where the keys stand
   std::vector<std::vector<YamlNode>> entries;  ///< [entry][key]
+  bool generated = false;                      ///< by a layout search: nobody wrote the entries
 };
 
 /// What a cluster costs. Amounts per node are divided by `node_devices` and added to those per
@@ -58,11 +61,14 @@ struct Quote {
 };
 
 /// A machine on offer: what it changes in the scenario, axes of its own, and its price.
-struct Cluster {
+struct QuotedCluster {
   std::string name;
   std::vector<std::pair<std::string, YamlNode>> settings;  ///< key path → value
   std::vector<Axis> axes;
   Quote quote;
+  std::optional<LayoutBounds> layouts;  ///< searched; what was found is the last of `axes`
+  YamlMark layouts_mark;
+  std::string no_layout;  ///< why the search found nothing: the cluster has no candidates
 };
 
 enum class Objective : std::uint8_t {
@@ -133,8 +139,8 @@ struct Study {
   std::string name;
   std::string base_file;  ///< of the base scenario; its relative paths start here
   YamlDocument base;      ///< the base scenario's tree, `set` applied; also knows the study's text
-  std::vector<Cluster> clusters;  ///< at least one; unnamed when the file lists none
-  std::vector<Axis> axes;         ///< for every cluster
+  std::vector<QuotedCluster> clusters;  ///< at least one; unnamed when the file lists none
+  std::vector<Axis> axes;               ///< for every cluster
   std::vector<Objective> objectives;
   Constraints constraints;
   Training training;
@@ -156,8 +162,5 @@ Result<Study> read_study_file(const std::string& path, const ReadContext& contex
 /// for schedule files in CSV.
 Result<Study> read_study_texts(const std::vector<std::pair<std::string, std::string>>& texts,
                                const ReadContext& context);
-
-/// A value as one line of YAML flow text; for tables.
-std::string flow_text(const YamlNode& node);
 
 }  // namespace pipecast

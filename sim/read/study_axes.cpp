@@ -106,6 +106,25 @@ std::vector<YamlNode> read_powers(const YamlCursor& list) {
   return values;
 }
 
+/// Entries of keys that change together: a list of lists, one value per key.
+void read_linked(const YamlCursor& given, Axis& axis) {
+  if (!given.is_list() || given.size() == 0 || given.size() > kMaxAxisEntries) {
+    given.fault(fmt::format("{} keys change together; give a list of lists with {} values each",
+                            axis.keys.size(), axis.keys.size()));
+    return;
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const YamlCursor entry = given.item(i);
+    if (entry.is_list() && entry.size() == axis.keys.size())
+      axis.entries.push_back(entry.node().items);
+    else
+      entry.fault(fmt::format("an entry of this axis is a list of {} values, one for each of {}",
+                              axis.keys.size(), fmt::join(axis.keys, ", ")));
+  }
+}
+
+}  // namespace
+
 std::vector<YamlNode> read_values(const YamlCursor& given) {
   if (given.is_list()) {
     std::vector<YamlNode> values;
@@ -147,22 +166,7 @@ std::vector<std::string> split_keys(std::string_view text) {
   }
 }
 
-/// Entries of keys that change together: a list of lists, one value per key.
-void read_linked(const YamlCursor& given, Axis& axis) {
-  if (!given.is_list() || given.size() == 0 || given.size() > kMaxAxisEntries) {
-    given.fault(fmt::format("{} keys change together; give a list of lists with {} values each",
-                            axis.keys.size(), axis.keys.size()));
-    return;
-  }
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const YamlCursor entry = given.item(i);
-    if (entry.is_list() && entry.size() == axis.keys.size())
-      axis.entries.push_back(entry.node().items);
-    else
-      entry.fault(fmt::format("an entry of this axis is a list of {} values, one for each of {}",
-                              axis.keys.size(), fmt::join(axis.keys, ", ")));
-  }
-}
+namespace {
 
 /// A value that a later axis sets again would be varied in vain.
 bool is_free(const YamlCursor& given, const Axis& axis, std::span<const Axis> before) {

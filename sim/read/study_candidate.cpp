@@ -19,36 +19,6 @@ double product(const Study& study, std::size_t cluster) {
   return result;
 }
 
-void flow_into(const YamlNode& node, std::string& text) {
-  const char* separator = "";
-  switch (node.kind) {
-    case YamlKind::Null:
-      text += '~';
-      return;
-    case YamlKind::Scalar:
-      text += node.text;
-      return;
-    case YamlKind::List:
-      text += '[';
-      for (const YamlNode& item : node.items) {
-        text += separator;
-        flow_into(item, text);
-        separator = ", ";
-      }
-      text += ']';
-      return;
-    case YamlKind::Map:
-      text += '{';
-      for (const YamlEntry& entry : node.entries) {
-        text += separator + entry.key + ": ";
-        flow_into(entry.value, text);
-        separator = ", ";
-      }
-      text += '}';
-      return;
-  }
-}
-
 const YamlNode* node_at(const YamlNode& root, std::string_view path) {
   const YamlNode* node = &root;
   while (!path.empty()) {
@@ -77,12 +47,6 @@ double number_at(const Study& study, const CandidateChoice& choice, std::string_
 }
 
 }  // namespace
-
-std::string flow_text(const YamlNode& node) {
-  std::string text;
-  flow_into(node, text);
-  return text;
-}
 
 std::int64_t Study::candidates() const {
   double total = 0;
@@ -140,7 +104,7 @@ std::vector<std::string> varied_keys(const Study& study) {
         if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
   };
   add(study.axes);
-  for (const Cluster& cluster : study.clusters) add(cluster.axes);
+  for (const QuotedCluster& cluster : study.clusters) add(cluster.axes);
   return keys;
 }
 

@@ -48,9 +48,10 @@ std::vector<std::string> quote_keys() {
 
 constexpr std::int64_t kMostDevices = std::int64_t{1} << 24;
 
-Cluster read_cluster(const YamlCursor& given, std::span<const Axis> common) {
-  Cluster cluster;
-  if (!given.expect_map({"name", "platform", "set", "axes", "quote"})) return cluster;
+QuotedCluster read_cluster(const YamlCursor& given, std::span<const ScheduleInfo> schedules,
+                           std::span<const Axis> common) {
+  QuotedCluster cluster;
+  if (!given.expect_map({"name", "platform", "set", "axes", "layouts", "quote"})) return cluster;
   if (const auto name = given.require("name", "a name for the tables"))
     cluster.name = read_line(*name);
   if (const auto platform = given.find("platform"))
@@ -58,6 +59,10 @@ Cluster read_cluster(const YamlCursor& given, std::span<const Axis> common) {
   if (const auto settings = given.find("set"))
     for (auto& setting : read_settings(*settings)) cluster.settings.push_back(std::move(setting));
   if (const auto axes = given.find("axes")) cluster.axes = read_axes(*axes, common);
+  if (const auto layouts = given.find("layouts")) {
+    cluster.layouts = read_layouts(*layouts, schedules);
+    cluster.layouts_mark = layouts->node().mark;
+  }
   if (const auto quote = given.find("quote")) cluster.quote = read_quote(*quote);
   return cluster;
 }
@@ -89,8 +94,10 @@ Quote read_quote(const YamlCursor& quote) {
   return result;
 }
 
-std::vector<Cluster> read_clusters(const YamlCursor& clusters, std::span<const Axis> axes) {
-  std::vector<Cluster> result;
+std::vector<QuotedCluster> read_clusters(const YamlCursor& clusters,
+                                         std::span<const ScheduleInfo> schedules,
+                                         std::span<const Axis> axes) {
+  std::vector<QuotedCluster> result;
   if (!clusters.is_list() || clusters.size() == 0) {
     clusters.fault(clusters.is_list() ? "clusters has no entries" : "clusters must be a list",
                    "- {name: …, platform: {…}, quote: {…}}");
@@ -103,7 +110,7 @@ std::vector<Cluster> read_clusters(const YamlCursor& clusters, std::span<const A
   }
   std::map<std::string, std::size_t> seen;
   for (std::size_t i = 0; i < clusters.size(); ++i) {
-    result.push_back(read_cluster(clusters.item(i), axes));
+    result.push_back(read_cluster(clusters.item(i), schedules, axes));
     if (const auto [earlier, fresh] = seen.try_emplace(result.back().name, i); !fresh)
       clusters.item(i).fault(fmt::format("cluster {} is named '{}' like cluster {}", i,
                                          shown(result.back().name), earlier->second));

@@ -78,13 +78,15 @@ bool mentions_model(const std::vector<Axis>& axes) {
 /// read.
 bool mentions_model(const Study& study) {
   return mentions_model(study.base.root) || mentions_model(study.axes) ||
-         std::any_of(study.clusters.begin(), study.clusters.end(), [](const Cluster& cluster) {
-           return mentions_model(cluster.axes) ||
-                  std::any_of(
-                      cluster.settings.begin(), cluster.settings.end(), [](const auto& setting) {
-                        return mentions_model(setting.first) || mentions_model(setting.second);
-                      });
-         });
+         std::any_of(study.clusters.begin(), study.clusters.end(),
+                     [](const QuotedCluster& cluster) {
+                       return mentions_model(cluster.axes) ||
+                              std::any_of(cluster.settings.begin(), cluster.settings.end(),
+                                          [](const auto& setting) {
+                                            return mentions_model(setting.first) ||
+                                                   mentions_model(setting.second);
+                                          });
+                     });
 }
 
 bool has_power(const Quote& quote) {
@@ -97,7 +99,7 @@ bool has_price(const Quote& quote) {
          (quote.electricity_per_kwh.high > 0 && has_power(quote));
 }
 
-std::string owner_of(const Cluster& cluster) {
+std::string owner_of(const QuotedCluster& cluster) {
   return cluster.name.empty() ? "the study" : fmt::format("cluster '{}'", cluster.name);
 }
 
@@ -111,7 +113,7 @@ class NeedCheck {
   void check(const YamlCursor& goal, std::string_view name, const Needs& needs) const {
     const auto without = [&](bool (*has)(const Quote&)) {
       return std::find_if(study_.clusters.begin(), study_.clusters.end(),
-                          [&](const Cluster& cluster) { return !has(cluster.quote); });
+                          [&](const QuotedCluster& cluster) { return !has(cluster.quote); });
     };
     const auto end = study_.clusters.end();
     const auto free = without(has_price);

@@ -15,6 +15,12 @@ namespace pipecast {
 /// `{powers_of_two: …}`. A key that an axis of `before`, or an earlier one here, varies is a fault.
 std::vector<Axis> read_axes(const YamlCursor& axes, std::span<const Axis> before = {});
 
+/// The values of one axis: a list, `{range: …}` or `{powers_of_two: …}`.
+std::vector<YamlNode> read_values(const YamlCursor& given);
+
+/// `a.b, c` → `a.b` and `c`.
+std::vector<std::string> split_keys(std::string_view text);
+
 /// `set:` a map from key paths to values.
 std::vector<std::pair<std::string, YamlNode>> read_settings(const YamlCursor& settings);
 
@@ -22,8 +28,21 @@ std::vector<std::pair<std::string, YamlNode>> read_settings(const YamlCursor& se
 bool good_key_path(const YamlCursor& at, std::string_view path);
 
 /// `axes` are those of the study, which every cluster has.
-std::vector<Cluster> read_clusters(const YamlCursor& clusters, std::span<const Axis> axes);
+std::vector<QuotedCluster> read_clusters(const YamlCursor& clusters,
+                                         std::span<const ScheduleInfo> schedules,
+                                         std::span<const Axis> axes);
 Quote read_quote(const YamlCursor& quote);
+
+/// `layouts:` the word `search`, or bounds of what is searched.
+LayoutBounds read_layouts(const YamlCursor& layouts, std::span<const ScheduleInfo> schedules);
+
+/// Axes of a study that searches layouts may not vary what is searched.
+void refuse_searched_keys(const YamlCursor& axes);
+
+/// Gives each cluster with bounds one axis of all its layouts. Axes on which these hang (batch,
+/// sequence, model, platform) become part of it. A cluster for which nothing divides is left
+/// without candidates; when all are, that is a fault. The context must have a cache.
+void add_layout_axes(Study& study, const ReadContext& context, FaultList& faults);
 
 std::vector<Objective> read_objectives(const YamlCursor& objectives);
 Constraints read_constraints(const YamlCursor& constraints);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -104,7 +105,7 @@ class TraceReader {
     if (in_event()) {
       if (key_ == "ts") begin_us_ = value;
       if (key_ == "dur") length_us_ = value;
-      if (key_ == "tid") thread_ = static_cast<std::int64_t>(value);
+      if (key_ == "tid") thread_ = std::abs(value) < 1e15 ? static_cast<std::int64_t>(value) : 0;
     } else if (depth_ == 2 && root_key_ == "distributedInfo") {
       const bool whole = value >= 0 && value < 1e7;
       if (key_ == "rank" && whole) content_.rank = static_cast<int>(value);
@@ -126,7 +127,8 @@ class TraceReader {
       content_.is_cut = true;
       return;
     }
-    content_.host_ops.push_back({thread_, begin_us_, sort_of(name_)});
+    content_.host_ops.push_back(
+        {thread_, begin_us_, static_cast<float>(length_us_), sort_of(name_)});
   }
 
   void end_event() {

@@ -21,6 +21,7 @@ struct TraceHostOp {
   enum class Sort : std::uint8_t { Other, Autograd, Detach, Posting };
   std::int64_t thread = 0;
   double begin_us = 0;
+  float length_us = 0;
   Sort sort = Sort::Other;
 };
 

@@ -8,6 +8,8 @@
 #include <optional>
 #include <tuple>
 
+#include "sim/read/trace_extent.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -75,20 +77,31 @@ class RankTrace {
   std::vector<MeasuredRank> steps() {
     const bool on_device = !content_.device.empty();
     for (const TraceSlice& slice : on_device ? content_.device : content_.host) {
-      const std::vector<Op> ops = ops_of(slice.name, rank_);
-      MeasuredRank* step = nullptr;
-      if (ops.empty() || !is_compute(ops.front().kind)) {
-        if (!steps_.empty()) step = &steps_.back();
-      } else {
-        step = &step_of(ops.front(), slice);
-        add(*step, slice, ops, on_device);
+      std::vector<Op> ops = ops_of(slice.name, rank_);
+      if (!ops.empty() && is_compute(ops.front().kind)) {
+        const std::size_t step = step_of(ops.front(), slice);
+        sights_.push_back(on_device ? SliceSight{.begin_us = slice.begin_us, .end_us = slice.end_us}
+                                    : sight(slice, ops));
+        computed_.push_back({step, slice.begin_us, std::move(ops)});
+        end_step(step, slice);
+      } else if (!steps_.empty()) {
+        end_step(steps_.size() - 1, slice);
       }
-      if (step != nullptr) step->end_s = std::max(step->end_s, slice.end_us * 1e-6);
     }
+    const double head_us = usual_head_us(sights_);
+    for (std::size_t i = 0; i < computed_.size(); ++i)
+      add(computed_[i], extent_of(sights_[i], head_us));
     return std::move(steps_);
   }
 
  private:
+  /// A slice that computes.
+  struct Computed {
+    std::size_t step = 0;
+    double slice_begin_us = 0;
+    std::vector<Op> ops;
+  };
+
   /// A posted receive lies in the annotation of its cell and lasts until the message is there.
   void note_receive(const TraceSlice& slice) {
     const std::vector<Op> ops = ops_of(slice.name, rank_);
@@ -101,13 +114,17 @@ class RankTrace {
         receive->end_us);
   }
 
-  MeasuredRank& step_of(const Op& op, const TraceSlice& slice) {
+  std::size_t step_of(const Op& op, const TraceSlice& slice) {
     const std::size_t number = seen_[{op.kind, op.stage.value, op.microbatch.value}]++;
     while (steps_.size() <= number) {
       const double at_s = slice.begin_us * 1e-6;
       steps_.push_back({.begin_s = at_s, .end_s = at_s, .ops = {}, .transfers = {}});
     }
-    return steps_[number];
+    return number;
+  }
+
+  void end_step(std::size_t step, const TraceSlice& slice) {
+    steps_[step].end_s = std::max(steps_[step].end_s, slice.end_us * 1e-6);
   }
 
   /// When the awaited message of the operation was there; the begin of the slice without one.
@@ -125,52 +142,30 @@ class RankTrace {
     return latest;
   }
 
-  struct Extent {
-    double begin_us, cut_us, end_us;
-  };
-
-  /// Where the computation lies within a slice of the host. The second of a pair waits for its own
-  /// input when the first is done.
-  Extent extent(const TraceSlice& slice, const std::vector<Op>& ops) const {
-    using Sort = TraceHostOp::Sort;
-    const double arrival = arrival_us(slice, ops.front());
-    const double second_arrival = arrival_us(slice, ops.back());
-    Extent extent{arrival, -1, slice.end_us};
-    bool begun = false;
-    auto op = std::lower_bound(content_.host_ops.begin(), content_.host_ops.end(), arrival,
-                               [](const TraceHostOp& a, double at) { return a.begin_us < at; });
-    for (; op != content_.host_ops.end() && op->begin_us < slice.end_us; ++op) {
-      if (op->thread != slice.thread) continue;
-      if (!begun && (op->sort == Sort::Posting || op->sort == Sort::Detach)) continue;
-      if (!begun) extent.begin_us = op->begin_us;
-      begun = true;
-      if (op->sort == Sort::Posting && !slice.name.starts_with("PP:")) {
-        extent.end_us = op->begin_us;  // its sends are posted inside the slice, too
-        break;
-      }
-      if (op->sort == Sort::Autograd && extent.cut_us < 0 && op->begin_us >= second_arrival)
-        extent.cut_us = op->begin_us;
-    }
-    return extent;
+  /// The second of a pair waits for its own input when the first is done.
+  SliceSight sight(const TraceSlice& slice, const std::vector<Op>& ops) const {
+    return look_into({.slice = slice,
+                      .input_us = arrival_us(slice, ops.front()),
+                      .second_input_us = arrival_us(slice, ops.back()),
+                      .is_forward = ops.size() == 1 && is_forward(ops.front().kind),
+                      .posts_inside = !slice.name.starts_with("PP:")},
+                     content_.host_ops);
   }
 
-  void add(MeasuredRank& step, const TraceSlice& slice, const std::vector<Op>& ops,
-           bool on_device) const {
-    Extent extent{slice.begin_us, -1, slice.end_us};
-    if (!on_device) extent = this->extent(slice, ops);
-    if (extent.cut_us <= extent.begin_us || extent.cut_us >= extent.end_us)
-      extent.cut_us = (extent.begin_us + extent.end_us) / 2;
-    const double waited_s = (extent.begin_us - slice.begin_us) * 1e-6;
+  void add(const Computed& computed, const SliceExtent& extent) {
+    const std::vector<Op>& ops = computed.ops;
+    const double waited_s = (extent.begin_us - computed.slice_begin_us) * 1e-6;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const bool first = i == 0;
       const bool last = i + 1 == ops.size();
-      step.ops.push_back({.kind = ops[i].kind,
-                          .joined = !last,
-                          .stage = ops[i].stage,
-                          .microbatch = ops[i].microbatch,
-                          .begin_s = (first ? extent.begin_us : extent.cut_us) * 1e-6,
-                          .end_s = (last ? extent.end_us : extent.cut_us) * 1e-6,
-                          .waited_s = first ? waited_s : 0});
+      steps_[computed.step].ops.push_back(
+          {.kind = ops[i].kind,
+           .joined = !last,
+           .stage = ops[i].stage,
+           .microbatch = ops[i].microbatch,
+           .begin_s = (first ? extent.begin_us : extent.cut_us) * 1e-6,
+           .end_s = (last ? extent.end_us : extent.cut_us) * 1e-6,
+           .waited_s = first ? waited_s : 0});
     }
   }
 
@@ -179,6 +174,8 @@ class RankTrace {
   std::map<TransferKey, std::vector<double>> arrivals_;
   std::map<TransferKey, std::size_t> seen_;
   std::vector<MeasuredRank> steps_;
+  std::vector<Computed> computed_;
+  std::vector<SliceSight> sights_;  ///< of `computed_`
 };
 
 MeasuredKernels kernels_of(std::vector<double> lengths_us) {

@@ -12,9 +12,8 @@ namespace pipecast {
 /// step n. `rank` is the stage of annotations that name none (`Forward 0`).
 ///
 /// With device annotations an operation is what ran on the device. Without, it is the host's slice
-/// less the wait for its input: it begins with the first host operation after its receive was
-/// complete, and ends before its sends are posted. An overlapped pair is cut where the backward
-/// begins. O(events · log events).
+/// less the wait for its input, the runtime's own work and the loss (see trace_extent.hpp). An
+/// overlapped pair is cut where the backward begins. O(events · log events).
 ///
 /// Error: no annotation of a pipeline; says what the trace holds instead.
 Result<std::vector<MeasuredRank>> rank_steps(TraceContent content, int rank,

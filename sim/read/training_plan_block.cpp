@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/read/model_shape.hpp"
-
 namespace pipecast {
 namespace {
 
@@ -194,7 +192,8 @@ std::vector<std::string> plan_keys() {
 std::optional<PlannedModel> read_planned_model(const YamlCursor& block, ParallelLayout layout,
                                                std::optional<int> microbatches,
                                                const std::string& file,
-                                               std::span<const std::string> folders) {
+                                               std::span<const std::string> folders,
+                                               ReadCache& cache) {
   const auto model = block.find("model");
   if (!model) return std::nullopt;
   PlannedModel planned;
@@ -207,7 +206,7 @@ std::optional<PlannedModel> read_planned_model(const YamlCursor& block, Parallel
   apply(words, planned);
   planned.plan.split = read_split(block);
   settle_batch(block, words, microbatches, planned.plan.layout);
-  const auto shape = read_model_block(*model, file, folders);
+  const auto shape = cache.model(*model, file, folders);
   if (!shape) return std::nullopt;
   planned.plan.model = shape->model;
   for (const std::string& key : shape->unverified)

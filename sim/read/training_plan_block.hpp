@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/cost/training_plan.hpp"
+#include "sim/read/read_cache.hpp"
 #include "sim/read/yaml_cursor.hpp"
 
 namespace pipecast {
@@ -32,6 +33,7 @@ std::vector<std::string> plan_keys();
 std::optional<PlannedModel> read_planned_model(const YamlCursor& block, ParallelLayout layout,
                                                std::optional<int> microbatches,
                                                const std::string& file,
-                                               std::span<const std::string> folders);
+                                               std::span<const std::string> folders,
+                                               ReadCache& cache);
 
 }  // namespace pipecast

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
+
+#include "sim/read/text_file.hpp"
 
 namespace pipecast {
 namespace {
@@ -77,6 +80,25 @@ tl::expected<double, std::string> parse_simgrid_time(std::string_view text) {
     if (unit == name) return *number / per_second;
   return tl::unexpected(
       fmt::format("unknown unit '{}': one of ps, ns, us, ms, s, m, h", unit.substr(0, 20)));
+}
+
+tl::expected<std::vector<std::int64_t>, std::string> parse_radical(const std::string& text,
+                                                                   std::size_t most) {
+  std::vector<std::int64_t> numbers;
+  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    const std::size_t dash = part.find('-');
+    const auto first = parse_integer(part.substr(0, dash));
+    const auto last = dash == std::string::npos ? first : parse_integer(part.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first)
+      return tl::unexpected(fmt::format("radical '{}' is not a list of ranges", shown(text)));
+    if (*last - *first >= static_cast<std::int64_t>(most - numbers.size()))
+      return tl::unexpected(fmt::format("radical '{}' has more than {} hosts", shown(text), most));
+    for (std::int64_t n = *first; n <= *last; ++n) numbers.push_back(n);
+    begin = end + 1;
+  }
+  return numbers;
 }
 
 }  // namespace pipecast

@@ -108,12 +108,16 @@ bool YamlCursor::expect_map(std::span<const std::string> allowed) const {
   if (!is_map()) {
     const std::string what = path_.empty() ? std::string("the file") : path_;
     fault(fmt::format("{} is {}, a map is needed", what, kind_word(kind())),
-          "keys: " + fmt::format("{}", fmt::join(allowed, ", ")));
+          allowed.empty() ? "it takes no keys; write {}"
+                          : fmt::format("keys: {}", fmt::join(allowed, ", ")));
     return false;
   }
   for (const YamlEntry& entry : node_->entries) {
     if (std::find(allowed.begin(), allowed.end(), entry.key) != allowed.end()) continue;
-    if (faults_->full()) break;
+    if (faults_->full()) {
+      faults_->add_hidden();
+      continue;
+    }
     const std::string place = path_.empty() ? std::string{} : fmt::format(" in {}", path_);
     child(entry).fault_at_key(
         fmt::format("unknown key '{}'{}", shown(entry.key), place),

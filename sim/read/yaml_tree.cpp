@@ -5,6 +5,39 @@
 #include <algorithm>
 
 namespace pipecast {
+namespace {
+
+void flow_into(const YamlNode& node, std::string& text) {
+  const char* separator = "";
+  switch (node.kind) {
+    case YamlKind::Null:
+      text += '~';
+      return;
+    case YamlKind::Scalar:
+      text += node.text;
+      return;
+    case YamlKind::List:
+      text += '[';
+      for (const YamlNode& item : node.items) {
+        text += separator;
+        flow_into(item, text);
+        separator = ", ";
+      }
+      text += ']';
+      return;
+    case YamlKind::Map:
+      text += '{';
+      for (const YamlEntry& entry : node.entries) {
+        text += separator + entry.key + ": ";
+        flow_into(entry.value, text);
+        separator = ", ";
+      }
+      text += '}';
+      return;
+  }
+}
+
+}  // namespace
 
 YamlExtent extent(const YamlNode& node) {
   YamlExtent total{1, node.text.size(), 0};
@@ -57,6 +90,12 @@ std::optional<std::string> place_node(YamlNode& root, std::string_view path, Yam
     walked += (walked.empty() ? "" : ".") + part;
     path.remove_prefix(dot + 1);
   }
+}
+
+std::string flow_text(const YamlNode& node) {
+  std::string text;
+  flow_into(node, text);
+  return text;
 }
 
 }  // namespace pipecast

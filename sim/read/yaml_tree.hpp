@@ -22,4 +22,7 @@ YamlExtent extent(const YamlNode& node);
 std::optional<std::string> place_node(YamlNode& root, std::string_view path, YamlNode value,
                                       const YamlMark& key_mark);
 
+/// A value as one line of YAML flow text; for tables.
+std::string flow_text(const YamlNode& node);
+
 }  // namespace pipecast

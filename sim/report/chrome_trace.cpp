@@ -48,7 +48,8 @@ void ChromeTrace::add(const RunView& run) {
                        state.most_runs > 1 ? run.schedule + " " : "",
                        index_run(run.graph, run.timeline),
                        has_backward(run.program) ? Backward::Present : Backward::Absent,
-                       exchanged_memory(run)};
+                       exchanged_memory(run),
+                       static_memory(run.program, run.workload)};
   switch (state.options.detail) {
     case TraceDetail::Full:
       write_full_tracks(state.events, state.sink, trace);

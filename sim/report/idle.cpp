@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/graph/rounding.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -23,7 +25,8 @@ class RankIdle {
         graph_(graph),
         timeline_(timeline),
         index_(index),
-        tasks_(index.compute.of(rank)) {
+        tasks_(index.compute.of(rank)),
+        noise_s_(rounding_s(index.makespan_s)) {
     find_landmarks();
   }
 
@@ -78,7 +81,7 @@ class RankIdle {
   }
 
   void add(double until_s, Phase phase, IdleCause cause, std::int32_t message) {
-    if (until_s <= now_) return;
+    if (until_s - now_ <= noise_s_) return;
     stretches_.push_back({now_, until_s, phase, cause, message});
     now_ = until_s;
   }
@@ -88,6 +91,7 @@ class RankIdle {
   const Timeline& timeline_;
   const RunIndex& index_;
   std::span<const std::uint32_t> tasks_;
+  double noise_s_;
   Landmarks marks_;
   double now_ = 0;
   std::vector<IdleStretch> stretches_;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "sim/graph/fabric_traffic.hpp"
 #include "sim/report/exporters.hpp"
 #include "sim/report/text_sink.hpp"
 
@@ -120,6 +121,44 @@ void write_delays(TextSink& sink, const Delays& delays) {
   sink.text(" }");
 }
 
+/// `[` … `]` on one line, for lists inside a list.
+template <class List, class Fill>
+void write_inner_objects(TextSink& sink, const List& list, Fill fill) {
+  sink.text("[");
+  bool first = true;
+  for (const auto& element : list) {
+    sink.text(first ? "{" : ", {");
+    first = false;
+    Members members(sink, " ");
+    fill(members, element);
+    sink.text(" }");
+  }
+  sink.text("]");
+}
+
+void write_fabric(TextSink& sink, const RunView& run) {
+  write_objects(sink, run.traffic->levels, [&](Members& members, const LevelTraffic& level) {
+    members.text("level", level.level.name)
+        .text("links", level.level.links)
+        .integer("link_count", static_cast<std::int64_t>(level.level.count));
+    std::vector<TrafficKind> kinds;
+    for (const TrafficKind kind : kTrafficKinds)
+      if (level.of(kind).messages > 0) kinds.push_back(kind);
+    write_inner_objects(members.key("traffic"), kinds, [&](Members& crossing, TrafficKind kind) {
+      crossing.text("kind", traffic_name(kind))
+          .integer("messages", level.of(kind).messages)
+          .number("bytes", level.of(kind).bytes)
+          .number("link_bytes", level.of(kind).link_bytes);
+    });
+    write_inner_objects(members.key("busiest"), level.busiest,
+                        [&](Members& busy, const BusyLink& link) {
+                          busy.text("link", run.platform.links[link.link.at()].name)
+                              .number("bytes", link.bytes)
+                              .number("utilization", link.seconds / run.summary.makespan_s);
+                        });
+  });
+}
+
 void write_estimate(Members& top, TextSink& sink, const StepEstimate& step) {
   top.key("throughput").text("{");
   Members members(sink, " ");
@@ -173,6 +212,7 @@ void write_json_summary(const RunView& run, std::ostream& out) {
         .number("busy_s", link.busy_s)
         .number("utilization", link.utilization);
   });
+  if (run.traffic != nullptr) write_fabric(top.key("fabric"), run);
   sink.text("\n}\n");
 }
 

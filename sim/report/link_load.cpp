@@ -51,6 +51,8 @@ class PieceBytes {
 
 }  // namespace
 
+bool has_limit(const Link& link) { return link.bandwidth.value <= kLimitedBandwidth; }
+
 std::vector<LinkLoad> link_loads(const Platform& platform, const TaskGraph& graph,
                                  const Timeline& timeline, std::size_t pieces) {
   const double length_s = makespan(timeline).value / static_cast<double>(pieces);
@@ -63,7 +65,7 @@ std::vector<LinkLoad> link_loads(const Platform& platform, const TaskGraph& grap
     if (task.route < 0 || task.bytes <= 0) continue;
     const Interval& interval = timeline.intervals[id];
     for (const LinkId link : graph.routes[static_cast<std::size_t>(task.route)].links) {
-      if (platform.links[link.at()].bandwidth.value > kLimitedBandwidth) continue;
+      if (!has_limit(platform.links[link.at()])) continue;
       std::size_t& slot = slot_of[link.at()];
       if (slot == platform.links.size()) {
         slot = bytes.size();

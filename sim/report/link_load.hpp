@@ -7,6 +7,10 @@
 
 namespace pipecast {
 
+/// Whether a link's bandwidth is one, and not a number that stands for "no limit", as that of a
+/// constant delay: such a link has no utilization.
+bool has_limit(const Link& link);
+
 /// How full a link was in each of equally long pieces of the step.
 struct LinkLoad {
   LinkId link;

@@ -92,17 +92,20 @@ void sweep(const Program& program, const Workload& workload, std::span<const Tas
   if (!kept.empty()) sweep_exchanging(program, workload, tasks, timeline, std::move(kept), visit);
 }
 
-void add_static(MemoryUse& use, const Program& program, const Workload& workload) {
-  const Placement& placement = program.placement;
-  const std::vector<WeightUse> weights = weight_use(program);
-  for (std::size_t copy = 0; copy < placement.rank_of.size(); ++copy) {
-    const StageBytes& bytes = workload.bytes[copy % static_cast<std::size_t>(placement.stages)];
-    RankMemory& rank = use.ranks[placement.rank_of[copy].at()];
-    rank.weights.versions = std::max(rank.weights.versions, weights[copy].versions);
-    rank.weights.staleness = std::max(rank.weights.staleness, weights[copy].staleness);
-    rank.parameters += bytes.parameters * weights[copy].versions;
-    rank.gradients += bytes.gradients;
-    rank.optimizer += bytes.optimizer;
+/// Of the operations of one rank, cell by cell.
+void add_activations(const Program& program, const Workload& workload, const std::vector<Op>& ops,
+                     RankMemory& peak) {
+  const Backward backward = has_backward(program) ? Backward::Present : Backward::Absent;
+  ActivationCount alive;
+  for (std::size_t at = 0; at < ops.size();) {
+    const std::span<const Op> cell(ops.data() + at, cell_size(ops, at));
+    for (const Op& op : cell) alive += taken_at_start(workload, op);
+    peak.peak_activation = std::max(peak.peak_activation, Bytes{alive.bytes});
+    peak.peak_in_flight = std::max(peak.peak_in_flight, alive.in_flight);
+    peak.peak_in_flight_free_at_input =
+        std::max(peak.peak_in_flight_free_at_input, alive.in_flight_free_at_input);
+    for (const Op& op : cell) alive += released_at_end(workload, op, backward);
+    at += cell.size();
   }
 }
 
@@ -111,6 +114,22 @@ void add_point(MemoryCurve& curve, double time_s, double change_bytes) {
 }
 
 }  // namespace
+
+std::vector<RankMemory> static_memory(const Program& program, const Workload& workload) {
+  std::vector<RankMemory> ranks(program.ranks.size());
+  const Placement& placement = program.placement;
+  const std::vector<WeightUse> weights = weight_use(program);
+  for (std::size_t copy = 0; copy < placement.rank_of.size(); ++copy) {
+    const StageBytes& bytes = workload.bytes[copy % static_cast<std::size_t>(placement.stages)];
+    RankMemory& rank = ranks[placement.rank_of[copy].at()];
+    rank.weights.versions = std::max(rank.weights.versions, weights[copy].versions);
+    rank.weights.staleness = std::max(rank.weights.staleness, weights[copy].staleness);
+    rank.parameters += bytes.parameters * weights[copy].versions;
+    rank.gradients += bytes.gradients;
+    rank.optimizer += bytes.optimizer;
+  }
+  return ranks;
+}
 
 ActivationCount taken_at_start(const Workload& workload, const Op& op) {
   if (!is_forward(op.kind)) return {};
@@ -152,7 +171,7 @@ ActivationCount released_at_end(const Workload& workload, const Op& op, Backward
 MemoryUse measure_memory(const Program& program, const Workload& workload,
                          std::span<const Task> tasks, const Timeline& timeline) {
   MemoryUse use;
-  use.ranks.resize(program.ranks.size());
+  use.ranks = static_memory(program, workload);
   use.stages.resize(program.placement.rank_of.size());
   std::vector<ActivationCount> on_rank(use.ranks.size());
   std::vector<ActivationCount> in_stage(use.stages.size());
@@ -173,8 +192,15 @@ MemoryUse measure_memory(const Program& program, const Workload& workload,
     stage.peak_activation = std::max(stage.peak_activation, Bytes{alive.bytes});
     stage.peak_in_flight = std::max(stage.peak_in_flight, alive.in_flight);
   });
-  add_static(use, program, workload);
   return use;
+}
+
+std::vector<RankMemory> ordered_memory(const Program& program, const Workload& workload) {
+  std::vector<RankMemory> ranks = static_memory(program, workload);
+  if (!program.exchanges.empty()) return ranks;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    add_activations(program, workload, program.ranks[rank], ranks[rank]);
+  return ranks;
 }
 
 std::vector<MemoryCurve> rank_curves(const Program& program, const Workload& workload,

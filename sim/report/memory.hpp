@@ -88,6 +88,10 @@ struct MemoryUse {
   bool operator==(const MemoryUse&) const = default;
 };
 
+/// Weights (every version kept), gradients and optimizer state of each rank, which need no run:
+/// peaks stay zero. [rank]. O(operations).
+std::vector<RankMemory> static_memory(const Program& program, const Workload& workload);
+
 /// Peaks of every rank and stage by one sweep over the compute tasks. Operations of a rank take and
 /// release in program order, so what one operation releases at an instant is free for the next one
 /// that starts at the same instant. The cells of an overlapped pair hold both: its forward takes at
@@ -96,6 +100,11 @@ struct MemoryUse {
 /// exchanges O(tasks + exchanges · log).
 MemoryUse measure_memory(const Program& program, const Workload& workload,
                          std::span<const Task> tasks, const Timeline& timeline);
+
+/// The ranks of measure_memory() without a timeline: whenever operations run, those of a rank take
+/// and release in program order. Exact, `peak_at_s` apart, unless activations are exchanged; then
+/// none are counted. O(operations).
+std::vector<RankMemory> ordered_memory(const Program& program, const Workload& workload);
 
 /// Activation bytes over time of each rank: a point wherever they change, times in order. Points at
 /// the same time follow program order. Starts at (0, 0). O(tasks).

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "sim/graph/fabric_traffic.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/report/link_load.hpp"
 #include "sim/report/memory.hpp"
@@ -111,6 +112,32 @@ PageTable link_table(const RunView& run, const std::vector<LinkSummary>& links) 
   return table;
 }
 
+/// A row for each kind of traffic on each level.
+PageTable traffic_table(const RunView& run) {
+  PageTable table{
+      .title = "Traffic by level of the fabric",
+      .note =
+          "Bytes of the messages that cross a level, of all replicas; a message "
+          "counts on every level it crosses.",
+      .columns = {"level", "links", "traffic", "messages", "bytes", "busiest link", "utilization"},
+      .rows = {}};
+  for (const LevelTraffic& level : run.traffic->levels)
+    for (const TrafficKind kind : kTrafficKinds) {
+      const Crossing& crossing = level.of(kind);
+      if (crossing.bytes == 0) continue;
+      const BusyLink& busiest = level.busiest.front();
+      const double utilization = busiest.seconds / run.summary.makespan_s;
+      table.rows.push_back({{level.level.name, {}},
+                            {fmt::format("{} {}", level.level.count, level.level.links), {}},
+                            {std::string(traffic_name(kind)), {}},
+                            {std::to_string(crossing.messages), double(crossing.messages)},
+                            {format(Bytes{crossing.bytes}), crossing.bytes},
+                            {run.platform.links[busiest.link.at()].name, {}},
+                            {fmt::format("{:.2f} %", 100 * utilization), utilization}});
+    }
+  return table;
+}
+
 }  // namespace
 
 PageSeries bounded_steps(std::vector<double> times_s, std::vector<double> values, double length_s,
@@ -164,6 +191,7 @@ std::vector<PageBlock> link_blocks(const RunView& run) {
   }
   std::vector<PageBlock> blocks;
   if (!chart.series.empty()) blocks.emplace_back(std::move(chart));
+  if (run.traffic != nullptr && !run.traffic->empty()) blocks.emplace_back(traffic_table(run));
   blocks.emplace_back(link_table(run, links));
   return blocks;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 
 #include "sim/graph/task_graph.hpp"
@@ -34,8 +35,9 @@ PageChart waterfall_chart(const RunView& run) {
   double sum = 0;
   for (const WaterfallPart& part : parts.parts) {
     sum += part.seconds;
-    if (part.seconds == 0 && !series.y.empty()) continue;
+    if (std::abs(part.seconds) < 1e-9 * run.summary.makespan_s && !series.y.empty()) continue;
     chart.categories.push_back(part.key);
+    std::replace(chart.categories.back().begin(), chart.categories.back().end(), '_', ' ');
     series.y.push_back(part.seconds);
   }
   chart.categories.emplace_back("step");
@@ -48,12 +50,10 @@ PageChart waterfall_chart(const RunView& run) {
 PageTable critical_table(const RunView& run) {
   std::array<double, static_cast<std::size_t>(OpKind::Gap) + 1> seconds{};
   std::array<std::int64_t, seconds.size()> count{};
-  double covered_s = 0;
   for (const std::uint32_t task : critical_path(run.graph, run.timeline)) {
     const Interval& interval = run.timeline.intervals[task];
     const auto kind = static_cast<std::size_t>(run.tasks[task].kind);
     seconds[kind] += interval.end_s - interval.start_s;
-    covered_s += interval.end_s - interval.start_s;
     ++count[kind];
   }
   PageTable table{.title = "Critical path",

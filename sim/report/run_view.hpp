@@ -16,6 +16,7 @@
 namespace pipecast {
 
 struct TaskGraph;
+struct FabricTraffic;
 
 /// A time that no order can beat under the schedule's memory limit and the expected message time.
 struct StepBound {
@@ -47,6 +48,7 @@ struct RunView {
   const Delays* delays = nullptr;             ///< of imperfect machines; null: none
   int replicas = 1;                           ///< of the pipeline, in the layout
   int replicas_simulated = 1;                 ///< 1 of several: one stands for all
+  const FabricTraffic* traffic = nullptr;     ///< of all replicas by level; null: not counted
   std::string_view scenario_text = {};        ///< what the user wrote and changed; empty: not known
   const StepEstimate* estimate = nullptr;     ///< where the costs come from a model
 };

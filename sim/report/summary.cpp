@@ -5,6 +5,7 @@
 
 #include "sim/graph/task_graph.hpp"
 #include "sim/report/idle.hpp"
+#include "sim/report/link_load.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/report/run_index.hpp"
 
@@ -163,10 +164,11 @@ std::vector<LinkSummary> link_summaries(const Platform& platform, const TaskGrap
   for (std::size_t link = 0; link < uses.size(); ++link) {
     if (!uses[link].used) continue;
     const double can_carry = platform.links[link].bandwidth.value * makespan_s;
-    summaries.push_back({{static_cast<std::int32_t>(link)},
-                         uses[link].bytes,
-                         uses[link].busy_s,
-                         can_carry > 0 ? uses[link].bytes / can_carry : 0});
+    summaries.push_back(
+        {{static_cast<std::int32_t>(link)},
+         uses[link].bytes,
+         uses[link].busy_s,
+         can_carry > 0 && has_limit(platform.links[link]) ? uses[link].bytes / can_carry : 0});
   }
   return summaries;
 }

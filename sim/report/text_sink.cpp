@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "sim/base/utf8.hpp"
+#include "sim/base/whole_number.hpp"
 
 namespace pipecast {
 namespace {
@@ -98,8 +99,11 @@ TextSink& TextSink::integer(std::int64_t number) {
 TextSink& TextSink::number(double number) {
   char* begin = reserve_number();
   if (!std::isfinite(number)) number = 0;
-  used_ +=
-      static_cast<std::size_t>(std::to_chars(begin, begin + kLongestNumber, number).ptr - begin);
+  const auto written =
+      is_exact_integer(number)
+          ? std::to_chars(begin, begin + kLongestNumber, static_cast<std::int64_t>(number))
+          : std::to_chars(begin, begin + kLongestNumber, number);
+  used_ += static_cast<std::size_t>(written.ptr - begin);
   return *this;
 }
 

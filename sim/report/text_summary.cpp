@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "sim/base/quantity.hpp"
+#include "sim/graph/fabric_traffic.hpp"
 #include "sim/report/exporters.hpp"
 
 namespace pipecast {
@@ -181,6 +182,37 @@ std::string link_table(const RunView& run) {
          table.text() + "\n";
 }
 
+/// Bytes of the messages that cross each level, by what they are for, and its busiest link.
+std::string traffic_table(const RunView& run) {
+  if (run.traffic == nullptr || run.traffic->empty()) return "";
+  std::vector<TrafficKind> kinds;
+  std::vector<std::string> titles{"level", "links"};
+  for (const TrafficKind kind : kTrafficKinds) {
+    const auto& levels = run.traffic->levels;
+    if (std::all_of(levels.begin(), levels.end(),
+                    [&](const LevelTraffic& level) { return level.of(kind).bytes == 0; }))
+      continue;
+    kinds.push_back(kind);
+    titles.emplace_back(traffic_name(kind));
+  }
+  titles.insert(titles.end(), {"busiest link", "carried", "utilization"});
+  Table table(std::move(titles));
+  for (const LevelTraffic& level : run.traffic->levels) {
+    std::vector<std::string> row{level.level.name,
+                                 fmt::format("{} {}", level.level.count, level.level.links)};
+    for (const TrafficKind kind : kinds) row.push_back(format(Bytes{level.of(kind).bytes}));
+    if (!level.busiest.empty()) {
+      const BusyLink& busiest = level.busiest.front();
+      row.insert(row.end(),
+                 {run.platform.links[busiest.link.at()].name, format(Bytes{busiest.bytes}),
+                  percent(busiest.seconds / run.summary.makespan_s)});
+    }
+    table.add(std::move(row));
+  }
+  return "bytes of the messages that cross each level of the fabric, of all replicas\n" +
+         table.text() + "\n";
+}
+
 /// What follows the pipeline: gradients between replicas, and the update.
 std::string exchange_text(const RunView& run) {
   const auto slowest = std::max_element(run.summary.ranks.begin(), run.summary.ranks.end(),
@@ -228,7 +260,7 @@ std::string delay_text(const RunView& run) {
 
 void write_text_summary(const RunView& run, std::ostream& out) {
   out << heading(run) << totals(run) << model_step(run) << exchange_text(run) << delay_text(run)
-      << time_table(run) << memory_table(run) << link_table(run);
+      << time_table(run) << memory_table(run) << traffic_table(run) << link_table(run);
   for (const std::string& warning : run.warnings) out << "warning: " << warning << "\n";
   out << fmt::format("{} tasks, digest {:016x}\n", run.summary.tasks, run.summary.digest);
 }

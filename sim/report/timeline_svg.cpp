@@ -23,7 +23,7 @@ constexpr double kLeast = 560;  ///< narrowest diagram, for the legend's sake
 constexpr double kMost = 16'000;
 constexpr double kMargin = 14;
 
-/// Class of the style sheet below; the fills have grey values of about 78, 38, 68 and 34 %.
+/// Class of the style sheet below; the fills have grey values of about 81, 40, 63 and 21 %.
 std::string_view class_of(Ink ink) {
   switch (ink) {
     case Ink::None:
@@ -51,14 +51,14 @@ std::string_view class_of(Ink ink) {
 constexpr std::string_view kStyle = R"svg(<style>
 svg{font-family:Helvetica,Arial,"Liberation Sans",sans-serif;font-size:11px;fill:#111}
 .bg{fill:#f3f3f3}
-.f{fill:#a9cff0}.b{fill:#2f7351}.i{fill:#ef9f57}.w{fill:#6b3f8a}
+.f{fill:#b4d6f4}.b{fill:#35805a}.i{fill:#e58f43}.w{fill:#47226a}
 .box{stroke:#fff;stroke-width:1}
 .m{fill:none;stroke:#777;stroke-width:2}
 .p{fill:none;stroke:#777;stroke-width:2;stroke-dasharray:2 3}
 .h{fill:url(#hatch)}
 text{text-anchor:middle}
 .lf,.li,.lb,.lw{paint-order:stroke;stroke-width:3px}
-.lf{stroke:#a9cff0}.li{stroke:#ef9f57}.lb{fill:#fff;stroke:#2f7351}.lw{fill:#fff;stroke:#6b3f8a}
+.lf{stroke:#b4d6f4}.li{stroke:#e58f43}.lb{fill:#fff;stroke:#35805a}.lw{fill:#fff;stroke:#47226a}
 .left{text-anchor:start}.right{text-anchor:end}
 .title{font-size:15px;font-weight:bold;text-anchor:start}
 .axis{stroke:#555;stroke-width:1}

@@ -259,14 +259,11 @@ class TextDiagram {
         odd |= !piece.idle && piece.chunk % 2 == 1;
         paired |= piece.paired;
       }
-    std::string text = numbered_ ? "letter and microbatch: " : "";
-    std::string separator;
-    for (const Ink ink : inks_used(rows_, !numbered_)) {
-      text += fmt::format("{}{} {}", separator, letter_of(ink), ink_name(ink));
-      separator = ", ";
-    }
-    if (paired && numbered_) text += ", & overlapped pair";
-    text += "\n";
+    std::vector<std::string> entries;
+    for (const Ink ink : inks_used(rows_, !numbered_))
+      entries.push_back(fmt::format("{} {}", letter_of(ink), ink_name(ink)));
+    if (paired && numbered_) entries.push_back("& overlapped pair");
+    std::string text = folded(numbered_ ? "letter and microbatch: " : "", entries);
     if (odd) text += odd_legend();
     if (!numbered_)
       text += fmt::format("compressed: {} a column, drawn as what filled most\n",
@@ -274,6 +271,24 @@ class TextDiagram {
     if (ranks_.size() < program_.ranks.size())
       text += fmt::format("{} of {} ranks are drawn\n", ranks_.size(), program_.ranks.size());
     return text;
+  }
+
+  /// The entries separated by commas, on lines no wider than the drawing.
+  std::string folded(std::string line, const std::vector<std::string>& entries) const {
+    std::string text;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const std::string entry = entries[i] + (i + 1 < entries.size() ? "," : "");
+      const bool fits = line.size() + 1 + entry.size() <=
+                        static_cast<std::size_t>(std::max(options_.columns, 40));
+      if (i > 0 && !fits) {
+        text += line + "\n";
+        line.clear();
+      } else if (i > 0) {
+        line += ' ';
+      }
+      line += entry;
+    }
+    return text + line + "\n";
   }
 
   std::string odd_legend() const {

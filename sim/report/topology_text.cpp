@@ -7,6 +7,7 @@
 #include <span>
 #include <tuple>
 
+#include "sim/model/fabric_levels.hpp"
 #include "sim/report/topology.hpp"
 #include "sim/report/topology_groups.hpp"
 
@@ -14,15 +15,6 @@ namespace pipecast {
 namespace {
 
 constexpr std::size_t kShownMembers = 4;
-
-/// `n0.d3 card up` → `card`: links that differ only in where they are.
-std::string kind_of(const Link& link) {
-  std::string name = link.name;
-  for (const std::string_view end : {" up", " down"})
-    if (name.ends_with(end)) name.resize(name.size() - end.size());
-  const std::size_t space = name.rfind(' ');
-  return space == std::string::npos ? name : name.substr(space + 1);
-}
 
 void describe_devices(std::string& text, const Platform& platform) {
   std::map<std::string, std::size_t> kinds;
@@ -87,7 +79,7 @@ void describe_levels(std::string& text, const Platform& platform) {
 void describe_links(std::string& text, const Platform& platform) {
   std::map<std::tuple<std::string, double, double>, std::size_t> kinds;
   for (const Link& link : platform.links)
-    ++kinds[{kind_of(link), link.bandwidth.value, link.latency.value}];
+    ++kinds[{link_kind(link), link.bandwidth.value, link.latency.value}];
   text += "links, one direction each\n";
   for (const auto& [kind, count] : kinds)
     text +=

@@ -68,16 +68,7 @@ void write_idle(TraceEvents& events, TextSink& sink, const TraceRun& trace, Rank
 
 MemoryCounter::MemoryCounter(TraceEvents& events, TextSink& sink, const TraceRun& trace, Rank rank)
     : events_(events), sink_(sink), process_(trace.process(rank)) {
-  RankMemory memory;
-  const Placement& placement = trace.run.program.placement;
-  for (std::size_t copy = 0; copy < placement.rank_of.size(); ++copy) {
-    if (placement.rank_of[copy] != rank) continue;
-    const StageBytes& bytes =
-        trace.run.workload.bytes[copy % static_cast<std::size_t>(placement.stages)];
-    memory.parameters += bytes.parameters;
-    memory.gradients += bytes.gradients;
-    memory.optimizer += bytes.optimizer;
-  }
+  const RankMemory& memory = trace.held[rank.at()];
   static_series_ =
       fmt::format(R"("params":{},"grads":{},"optimizer":{},"activations":)",
                   format_number(memory.parameters.value), format_number(memory.gradients.value),

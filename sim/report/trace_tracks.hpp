@@ -21,6 +21,7 @@ struct TraceRun {
   RunIndex index;
   Backward backward = Backward::Present;
   std::vector<MemoryCurve> exchanged;  ///< [rank] of a program that exchanges activations
+  std::vector<RankMemory> held = {};   ///< [rank] static_memory()
 
   std::int64_t process(Rank rank) const { return first_process + rank.value; }
   TrackId compute_track(Rank rank) const { return {process(rank), 0}; }

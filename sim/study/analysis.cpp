@@ -157,8 +157,9 @@ std::vector<Sensitivity> sensitivity_of(const Study& study, Evaluator& evaluator
 
 std::vector<Sampled> sample_ranges(const Study& study, Evaluator& evaluator, const Ranking& ranking,
                                    std::size_t candidates) {
-  const bool priced = std::any_of(study.clusters.begin(), study.clusters.end(),
-                                  [](const Cluster& cluster) { return has_ranges(cluster.quote); });
+  const bool priced =
+      std::any_of(study.clusters.begin(), study.clusters.end(),
+                  [](const QuotedCluster& cluster) { return has_ranges(cluster.quote); });
   const int samples = study.sampling.samples > 0 ? study.sampling.samples : priced ? 200 : 0;
   if (samples == 0 || (!priced && !samples_steps(study.sampling))) return {};
   const std::vector<std::size_t> chosen = contenders(ranking, candidates);
@@ -263,6 +264,12 @@ std::vector<std::string> launch_lines(const Study& study, std::int64_t candidate
   for (const auto& [key, flag] : kMegatron)
     if (const auto found = values.find(key); found != values.end())
       megatron += fmt::format(" {} {}", flag, found->second);
+  if (const auto found = values.find("workload.recompute"); found != values.end()) {
+    if (found->second == "selective") megatron += " --recompute-granularity selective";
+    if (found->second == "full")
+      megatron +=
+          " --recompute-granularity full --recompute-method uniform --recompute-num-layers 1";
+  }
   if (values.contains("workload.parallel.tensor"))
     lines.push_back("torchrun … pretrain_gpt.py" + megatron);
   return lines;

@@ -60,6 +60,7 @@ void fill(CompareRow& row, const FinishedRun& run) {
     row.largest_static = std::max(row.largest_static, rank.static_memory);
     row.largest_in_flight = std::max(row.largest_in_flight, rank.peak_in_flight);
     row.fits = row.fits && rank.fits;
+    row.capacity_known = row.capacity_known && rank.capacity.value > 0;
     row.weight_copies = std::max(
         row.weight_copies, run.prepared.program.placement.directions() * rank.weight_versions);
   }
@@ -67,6 +68,15 @@ void fill(CompareRow& row, const FinishedRun& run) {
   row.transfers =
       std::count_if(tasks.begin(), tasks.end(), [](const Task& task) { return is_transfer(task); });
 }
+
+}  // namespace
+
+std::string_view fits_text(const CompareRow& row) {
+  if (!row.fits) return "no";
+  return row.capacity_known ? "yes" : "unknown";
+}
+
+namespace {
 
 bool wanted(const CompareOptions& options, const ScheduleInfo& schedule) {
   return options.schedules.empty() || std::find(options.schedules.begin(), options.schedules.end(),

@@ -2,6 +2,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/diagnostic.hpp"
@@ -39,9 +40,13 @@ struct CompareRow {
   Bytes largest_static;       ///< weights, gradients and optimizer held by a rank, copies included
   int weight_copies = 1;      ///< copies of a stage held: directions × weight versions
   std::int64_t transfers = 0;
-  bool fits = true;
-  double relative_step = 0;  ///< step ÷ step of 1f1b; 0 when 1f1b is not valid here
+  bool fits = true;            ///< also where no capacity is known
+  bool capacity_known = true;  ///< of every device
+  double relative_step = 0;    ///< step ÷ step of 1f1b; 0 when 1f1b is not valid here
 };
+
+/// `yes`, `no`, or `unknown` where a device does not say what it holds.
+std::string_view fits_text(const CompareRow& row);
 
 /// The scenario under several schedules, fastest first, refused ones last.
 ///

@@ -43,7 +43,7 @@ PageTable row_table(const std::vector<CompareRow>& rows) {
                           quantity(row.largest_peak_activation),
                           quantity(row.largest_static),
                           count(row.transfers),
-                          {row.fits ? "yes" : "no", {}}});
+                          {std::string(fits_text(row)), {}}});
   }
   return table;
 }
@@ -150,7 +150,9 @@ Page compare_page(std::string_view scenario, std::string_view engine,
             .warnings = {},
             .blocks = {row_table(rows), trade_off(rows), step_chart(rows)},
             .sections = {},
-            .footer = fmt::format("{} schedules are not valid here", refused.rows.size())};
+            .footer = refused.rows.empty()
+                          ? std::string("every schedule asked for is valid here")
+                          : fmt::format("{} schedules are not valid here", refused.rows.size())};
   sort_like(runs, rows);
   page.blocks.emplace_back(timelines(runs));
   if (!refused.rows.empty()) page.blocks.emplace_back(refused);

@@ -26,7 +26,7 @@ std::vector<std::string> cells(const CompareRow& row) {
           format(row.largest_peak_activation),
           format(row.largest_static),
           std::to_string(row.transfers),
-          row.fits ? "yes" : "no"};
+          std::string(fits_text(row))};
 }
 
 std::vector<std::vector<std::string>> table_of(const std::vector<CompareRow>& rows) {

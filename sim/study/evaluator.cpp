@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <variant>
 
+#include "sim/graph/replica_devices.hpp"
+#include "sim/report/memory.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
 #include "sim/study/estimate_step.hpp"
@@ -13,8 +16,6 @@
 
 namespace pipecast {
 namespace {
-
-constexpr std::size_t kMachinesKept = 8;
 
 std::string one_line(const Diagnostics& faults) {
   constexpr std::size_t kMost = 3;
@@ -62,20 +63,63 @@ Platform varied(const Platform& platform, const Variation& variation) {
   return result;
 }
 
-double free_bytes(const RankSummary& rank) {
-  return rank.capacity.value > 0 ? (rank.capacity - rank.peak_memory).value
-                                 : -rank.peak_memory.value;
+/// Memory of the rank that has least room.
+struct Tightest {
+  Bytes statics;
+  Bytes activation;
+  Bytes capacity;
+  std::int32_t rank = 0;
+
+  Bytes peak() const { return statics + activation; }
+  double free_bytes() const {
+    return capacity.value > 0 ? (capacity - peak()).value : -peak().value;
+  }
+};
+
+Tightest tightest_of(std::span<const RankMemory> ranks, const std::vector<DeviceId>& device_of_rank,
+                     const Platform& platform) {
+  Tightest result;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const Tightest here{ranks[rank].static_memory(), ranks[rank].peak_activation,
+                        platform.devices[device_of_rank[rank].at()].memory,
+                        static_cast<std::int32_t>(rank)};
+    if (rank == 0 || here.free_bytes() < result.free_bytes()) result = here;
+  }
+  return result;
 }
 
-void fill_memory(Figures& figures, const Summary& summary) {
-  const RankSummary& tightest = *std::min_element(
-      summary.ranks.begin(), summary.ranks.end(),
-      [](const RankSummary& a, const RankSummary& b) { return free_bytes(a) < free_bytes(b); });
-  figures.peak_memory_bytes = tightest.peak_memory.value;
-  figures.peak_activation_bytes = tightest.peak_activation.value;
-  figures.static_bytes = tightest.static_memory.value;
-  figures.capacity_bytes = tightest.capacity.value;
-  figures.tightest_rank = tightest.rank.value;
+void fill_memory(Figures& figures, const Tightest& memory) {
+  figures.peak_memory_bytes = memory.peak().value;
+  figures.peak_activation_bytes = memory.activation.value;
+  figures.static_bytes = memory.statics.value;
+  figures.capacity_bytes = memory.capacity.value;
+  figures.tightest_rank = memory.rank;
+}
+
+Tightest tightest_of(const Summary& summary) {
+  std::vector<Tightest> ranks;
+  for (const RankSummary& rank : summary.ranks)
+    ranks.push_back({rank.static_memory, rank.peak_activation, rank.capacity, rank.rank.value});
+  return *std::min_element(ranks.begin(), ranks.end(), [](const Tightest& a, const Tightest& b) {
+    return a.free_bytes() < b.free_bytes();
+  });
+}
+
+/// What cannot fit is not run: memory follows from the order of the operations.
+std::optional<StudyRow> too_large(const OrderedProgram& ordered, const Scenario& scenario,
+                                  const Platform& platform, Tier tier) {
+  const std::vector<RankMemory> ranks = ordered_memory(ordered.program, ordered.workload);
+  const Tightest memory =
+      tightest_of(ranks, ReplicaDevices(scenario.parallel, ordered.devices).reported(), platform);
+  if (!(memory.capacity.value > 0) || memory.free_bytes() >= 0) return std::nullopt;
+  StudyRow row;
+  row.tier = tier;
+  row.state = RowState::TooLarge;
+  row.short_by = -memory.free_bytes();
+  fill_memory(row.figures, memory);
+  row.figures.pipeline_ranks = static_cast<double>(ranks.size());
+  row.figures.devices = scenario.parallel.devices();
+  return row;
 }
 
 void fill_times(Figures& figures, const Summary& summary) {
@@ -128,6 +172,7 @@ Timeline show(const ReplicatedGraph& replicas, const Timeline& timeline, TaskGra
 Evaluator::Evaluator(const Study& study, const ReadContext& context)
     : study_(study), context_(context), document_(study.base) {
   context_.presets = study.presets;
+  context_.cache = &cache_;
 }
 
 Result<Scenario> Evaluator::scenario(std::int64_t candidate) {
@@ -139,26 +184,17 @@ Result<Scenario> Evaluator::scenario(std::int64_t candidate) {
 Result<const Platform*> Evaluator::machine_of(const Scenario& scenario) {
   const PlatformChoice& choice = scenario.platform;
   if (choice.file_platform) return &*choice.file_platform;
-  const int ranks = choice.kind.empty() ? scenario.parallel.devices() : 0;
-  const auto known = std::find_if(machines_.begin(), machines_.end(), [&](const Machine& machine) {
-    return machine.kind == choice.kind && machine.ranks == ranks && machine.delay == choice.delay &&
-           machine.values == choice.values;
-  });
-  if (known != machines_.end()) {
-    std::rotate(known, known + 1, machines_.end());
-    return &machines_.back().platform;
-  }
-  Result<Platform> platform = platform_of(scenario, context_);
-  if (!platform) return fail(std::move(platform.error()));
-  if (machines_.size() == kMachinesKept) machines_.erase(machines_.begin());
-  machines_.push_back({choice.kind, choice.values, choice.delay, ranks, std::move(*platform)});
-  return &machines_.back().platform;
+  return cache_.machine(choice, scenario.parallel.devices(), context_.platform_kinds);
 }
 
 StudyRow Evaluator::evaluate(const Scenario& scenario, Tier tier, const Variation& variation) {
   const Result<const Platform*> platform = machine_of(scenario);
   if (!platform) return refused(platform.error(), tier);
-  Result<PlacedProgram> placed = place(scenario, context_, **platform);
+  Result<OrderedProgram> ordered = order(scenario, context_, **platform);
+  if (!ordered) return refused(ordered.error(), tier);
+  if (std::optional<StudyRow> row = too_large(*ordered, scenario, **platform, tier)) return *row;
+  const Engine engine = tier == Tier::Screening ? Engine::LongestPath : Engine::Simgrid;
+  Result<PlacedProgram> placed = place(std::move(*ordered), scenario, **platform, engine);
   if (!placed) return refused(placed.error(), tier);
   std::optional<ReplicatedGraph>& replicas = placed->replicas;
   TaskGraph& whole = replicas ? replicas->graph : placed->graph;
@@ -180,7 +216,7 @@ StudyRow Evaluator::evaluate(const Scenario& scenario, Tier tier, const Variatio
   StudyRow row;
   row.tier = tier;
   fill_times(row.figures, summary);
-  fill_memory(row.figures, summary);
+  fill_memory(row.figures, tightest_of(summary));
   fill_scale(row.figures, scenario, study_);
   if (scenario.model) fill_model(row.figures, *scenario.model, placed->program, summary);
   return row;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/read/read_cache.hpp"
 #include "sim/read/study.hpp"
 #include "sim/read/study_candidate.hpp"
 #include "sim/study/row.hpp"
@@ -23,13 +24,15 @@ struct Variation {
   bool operator==(const Variation&) const = default;
 };
 
-/// Turns candidates of one study into rows. Keeps the parsed base scenario and the machine of the
-/// candidate before, so that a candidate costs its own simulation and little else. A process has
-/// one.
+/// Turns candidates of one study into rows. Keeps the parsed base scenario and what candidates have
+/// in common (ReadCache), so that a candidate costs its own simulation and little else. A process
+/// has one.
 class Evaluator {
  public:
   /// `study` and what `context` points to must outlive it.
   Evaluator(const Study& study, const ReadContext& context);
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
 
   /// The row of a candidate; never fails: what is wrong is the row's reason. With Tier::Simgrid a
   /// child process is forked.
@@ -39,21 +42,13 @@ class Evaluator {
   Result<Scenario> scenario(std::int64_t candidate);
 
  private:
-  struct Machine {
-    std::string kind;
-    FieldValues values;
-    Seconds delay;
-    int ranks = 0;
-    Platform platform;
-  };
-
   Result<const Platform*> machine_of(const Scenario& scenario);
   StudyRow evaluate(const Scenario& scenario, Tier tier, const Variation& variation);
 
   const Study& study_;
-  ReadContext context_;  ///< with the study's presets
+  ReadCache cache_;
+  ReadContext context_;  ///< with the study's presets and the cache
   YamlDocument document_;
-  std::vector<Machine> machines_;  ///< the last few
 };
 
 }  // namespace pipecast

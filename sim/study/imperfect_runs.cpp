@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "sim/graph/link_images.hpp"
+#include "sim/graph/replica_devices.hpp"
 #include "sim/report/critical_path.hpp"
 
 namespace pipecast {
@@ -41,6 +42,19 @@ void add_blame(const TaskGraph& graph, const std::vector<double>& ordinary, int 
           graph.tasks[task].seconds - ordinary[task];
 }
 
+/// Replicas count tensor and context inside data: those of one data coordinate follow each other.
+void slow_groups(Platform& platform, const ReplicaDevices& placed, const ParallelLayout& layout) {
+  const int group = layout.tensor * layout.context;
+  for (int first = 0; first < placed.replicas(); first += group)
+    for (int rank = 0; rank < layout.pipeline; ++rank) {
+      double slowest = 0;
+      for (int replica = first; replica < first + group; ++replica)
+        slowest = std::max(slowest, platform.devices[placed.device(replica, rank).at()].slowdown);
+      for (int replica = first; replica < first + group; ++replica)
+        platform.devices[placed.device(replica, rank).at()].slowdown = slowest;
+    }
+}
+
 }  // namespace
 
 Result<Platform> imperfect(Platform platform, const Imperfections& imperfections) {
@@ -69,6 +83,26 @@ Result<Platform> imperfect(Platform platform, const Imperfections& imperfections
     }
   }
   if (!faults.empty()) return fail(std::move(faults));
+  return platform;
+}
+
+Result<Platform> in_step(Platform platform, const Imperfections& imperfections,
+                         const ParallelLayout& layout, std::span<const DeviceId> devices) {
+  if (devices.size() != static_cast<std::size_t>(layout.devices())) return platform;  // told later
+  const ReplicaDevices placed(layout, devices);
+  Diagnostics faults;
+  for (const SlowRank& slow : imperfections.slow_ranks) {
+    if (slow.rank >= layout.pipeline) {
+      faults.push_back(infeasible("slow rank " + std::to_string(slow.rank) +
+                                  " does not exist, the pipeline has " +
+                                  std::to_string(layout.pipeline) + " ranks"));
+      continue;
+    }
+    for (int replica = 0; replica < placed.replicas(); ++replica)
+      platform.devices[placed.device(replica, slow.rank).at()].slowdown *= slow.factor;
+  }
+  if (!faults.empty()) return fail(std::move(faults));
+  slow_groups(platform, placed, layout);
   return platform;
 }
 

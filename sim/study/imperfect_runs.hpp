@@ -1,8 +1,10 @@
 #pragma once
 #include <functional>
+#include <span>
 
 #include "sim/graph/task_graph.hpp"
 #include "sim/model/imperfections.hpp"
+#include "sim/model/parallel_layout.hpp"
 #include "sim/model/timeline.hpp"
 #include "sim/report/delays.hpp"
 
@@ -11,6 +13,13 @@ namespace pipecast {
 /// The platform with its slow devices and degraded links. Errors: a device or a link that it does
 /// not have, with the nearest name.
 Result<Platform> imperfect(Platform platform, const Imperfections& imperfections);
+
+/// The platform with the devices of slow ranks slowed down, in every replica, and every device as
+/// slow as the slowest of those it computes a stage with: tensor and context groups exchange in
+/// every layer. `devices` are those of the layout, in its order. Errors: a rank that the pipeline
+/// does not have.
+Result<Platform> in_step(Platform platform, const Imperfections& imperfections,
+                         const ParallelLayout& layout, std::span<const DeviceId> devices);
 
 /// Infeasible when a task of the graph needs a link that is broken.
 Diagnostics broken_ways(const TaskGraph& graph, const Imperfections& imperfections,

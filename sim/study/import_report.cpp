@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <ostream>
-#include <sstream>
 
 #include "sim/report/text_sink.hpp"
-#include "sim/report/timeline_svg.hpp"
+#include "sim/study/import_words.hpp"
 #include "sim/study/measured_compare.hpp"
 
 namespace pipecast {
@@ -13,15 +12,14 @@ namespace {
 
 constexpr std::size_t kMostLines = 10;
 
-std::string percent(double fraction) { return fmt::format("{:+.2f} %", 100 * fraction); }
-std::string time(double seconds) { return format(Seconds{seconds < 1e-9 ? 0 : seconds}); }
+std::string time(double seconds) { return signed_time(std::max(seconds, 0.0)); }
 
 std::string slow_stage_text(const MeasuredProfile& profile) {
   if (!profile.slow_stage) return "no stage is over 3 % slower than the others";
   const int stage = profile.slow_stage->value;
   return fmt::format("slow stage: {}{}, {} over the median stage", stage,
                      stage + 1 == profile.shape.stages() ? " (the last)" : "",
-                     percent(profile.slow_excess));
+                     signed_percent(profile.slow_excess));
 }
 
 std::string outlier_text(const MeasuredOutlier& outlier) {
@@ -36,15 +34,6 @@ std::string difference_text(const Difference& difference) {
                                : " at " + op_text(difference.op);
   return fmt::format("{}: rank {}{}, {} more", difference_name(difference.sort),
                      difference.rank.value, what, time(difference.seconds));
-}
-
-std::vector<std::pair<std::string, double>> excess_rows(const ExcessTime& excess) {
-  return {{"ideal: every operation at its fastest", excess.ideal_s},
-          {"start of the step", excess.start_s},
-          {"operation overshoot", excess.operations_s},
-          {"gaps between operations", excess.gaps_s},
-          {"messages", excess.messages_s},
-          {"slack of the path", -excess.slack_s}};
 }
 
 void write_profile(const MeasuredProfile& profile, std::ostream& out) {
@@ -108,61 +97,69 @@ void write_json_profile(const MeasuredProfile& profile, TextSink& sink) {
   });
 }
 
-void write_json_excess(const ExcessTime& excess, TextSink& sink) {
-  sink.text(",\n  \"excess\": {\"ideal_s\": ").number(excess.ideal_s);
-  sink.text(", \"start_s\": ").number(excess.start_s);
-  sink.text(", \"operations_s\": ").number(excess.operations_s);
-  sink.text(", \"gaps_s\": ").number(excess.gaps_s);
-  sink.text(", \"messages_s\": ").number(excess.messages_s);
-  sink.text(", \"slack_s\": ").number(excess.slack_s).text("}");
+void write_percentiles(const Percentiles& values, TextSink& sink) {
+  sink.text("\"count\": ").integer(values.count);
+  sink.text(", \"p50_s\": ").number(values.p50_s);
+  sink.text(", \"p95_s\": ").number(values.p95_s);
+  sink.text(", \"p99_s\": ").number(values.p99_s).text("}");
 }
 
-void write_svg(const FinishedRun& run, const std::string& title, std::ostream& out) {
-  std::ostringstream svg;
-  write_timeline_svg(run.prepared.program, run.prepared.workload, run.prepared.graph, run.timeline,
-                     {.title = title}, svg);
-  const std::string text = svg.str();
-  out << "<div class=\"wide\">" << text.substr(std::min(text.find("<svg"), text.size()))
-      << "</div>\n";
+void write_json_excess(const MeasuredExcess& excess, TextSink& sink) {
+  const ExcessTime& path = excess.path;
+  sink.text(",\n  \"excess\": {\"ideal_s\": ").number(path.ideal_s);
+  sink.text(", \"start_s\": ").number(path.start_s);
+  sink.text(", \"operations_s\": ").number(path.operations_s);
+  sink.text(", \"gaps_s\": ").number(path.gaps_s);
+  sink.text(", \"messages_s\": ").number(path.messages_s);
+  sink.text(", \"slack_s\": ").number(path.slack_s).text("}");
+  write_list(sink, "overshoots", excess.overshoots, [&](const KindOvershoot& kind) {
+    sink.text("{\"kind\": ").quoted(op_word(kind.kind)).text(", ");
+    write_percentiles(kind.overshoot, sink);
+  });
+  write_list(sink, "gaps", excess.gaps, [&](const GapBetween& gap) {
+    sink.text("{\"before\": ").quoted(op_word(gap.before));
+    sink.text(", \"after\": ").quoted(op_word(gap.after)).text(", ");
+    write_percentiles(gap.gap, sink);
+  });
+  sink.text(",\n  \"messages\": {");
+  write_percentiles(excess.messages, sink);
 }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char letter : text)
-    result += letter == '<' ? "&lt;" : letter == '&' ? "&amp;" : std::string(1, letter);
-  return result;
+void write_json_ranks(const MeasuredComparison& comparison, TextSink& sink) {
+  write_list(sink, "rank_times", comparison.ranks, [&](const RankComparison& rank) {
+    const RankExcess& parts = comparison.excess.ranks[rank.rank.at()];
+    sink.text("{\"rank\": ").integer(rank.rank.value);
+    sink.text(", \"measured_busy_s\": ").number(rank.measured_busy_s);
+    sink.text(", \"predicted_busy_s\": ").number(rank.predicted_busy_s);
+    sink.text(", \"measured_end_s\": ").number(rank.measured_end_s);
+    sink.text(", \"predicted_end_s\": ").number(rank.predicted_end_s);
+    sink.text(", \"overshoot_s\": ").number(parts.operations_s);
+    sink.text(", \"gaps_s\": ").number(parts.gaps_s);
+    sink.text(", \"messages_s\": ").number(parts.messages_s);
+    sink.text(", \"waiting_s\": ").number(parts.waiting_s).text("}");
+  });
 }
-
-constexpr std::string_view kHead =
-    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width\">\n"
-    "<title>measured and predicted</title><style>\n"
-    ":root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;margin:1.5rem auto;"
-    "max-width:75rem;padding:0 1rem}table{border-collapse:collapse;margin:.6rem 0}"
-    "td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid #8884}"
-    "td:first-child,th:first-child{text-align:left}.wide{overflow-x:auto;background:#fff;"
-    "margin:.8rem 0}pre{overflow-x:auto}</style></head><body>\n";
 
 }  // namespace
 
 void write_import_text(const ImportReport& report, std::ostream& out) {
   const MeasuredProfile& profile = report.profile;
   const MeasuredComparison& comparison = report.comparison;
-  out << fmt::format("{} step{}, {} ranks, {} chunk{} per rank, {} microbatches, order: {}\n",
-                     report.run.steps.size(), report.run.steps.size() == 1 ? "" : "s",
-                     profile.shape.ranks, profile.shape.chunks,
-                     profile.shape.chunks == 1 ? "" : "s", profile.shape.microbatches,
-                     profile.schedule.empty() ? "of no registered schedule" : profile.schedule);
+  out << run_words(report) << "\n";
   for (const std::string& note : report.run.notes) out << "note: " << note << "\n";
   write_profile(profile, out);
-  out << fmt::format("\n{}: measured {}, predicted {} ({}{})\n", comparison.step,
+  out << fmt::format("\n{}: measured {}, predicted {} ({}, {})\n", comparison.step,
                      time(comparison.measured_s), time(comparison.predicted_s),
-                     percent(comparison.error()),
-                     comparison.in_sample ? ", from its own profile" : ", from the steps before");
-  for (const auto& [name, seconds] : excess_rows(comparison.excess))
-    out << fmt::format("  {:<40} {:>12}  {:>7.2f} %\n", name,
-                       seconds < 0 ? "-" + time(-seconds) : time(seconds),
-                       100 * seconds / comparison.measured_s);
+                     signed_percent(comparison.error()), prediction_source(comparison));
+  for (const ExcessPart& part : excess_parts(comparison))
+    out << fmt::format("  {:<9} {:>12} {:>7.2f} %  {}\n", part.name, signed_time(part.seconds),
+                       100 * part.seconds / comparison.measured_s, part.meaning);
+  out << fmt::format("{:<42} {:>6} {:>12} {:>12} {:>12}\n", "of all operations", "count", "median",
+                     "95 of 100", "99 of 100");
+  for (const ExcessLine& line : excess_lines(comparison.excess))
+    out << fmt::format("  {:<40} {:>6} {:>12} {:>12} {:>12}\n", line.name, line.values.count,
+                       signed_time(line.values.p50_s), signed_time(line.values.p95_s),
+                       signed_time(line.values.p99_s));
   out << fmt::format("{:<6} {:>13} {:>14} {:>13} {:>14}\n", "rank", "busy", "predicted", "ends",
                      "predicted");
   for (const RankComparison& rank : comparison.ranks)
@@ -182,17 +179,12 @@ void write_import_json(const ImportReport& report, std::ostream& out) {
   write_json_profile(report.profile, sink);
   sink.text(",\n  \"step\": ").quoted(comparison.step);
   sink.text(", \"in_sample\": ").text(comparison.in_sample ? "true" : "false");
+  if (!comparison.against.empty()) sink.text(", \"against\": ").quoted(comparison.against);
   sink.text(",\n  \"measured_s\": ").number(comparison.measured_s);
   sink.text(", \"predicted_s\": ").number(comparison.predicted_s);
   sink.text(", \"error\": ").number(comparison.error());
   write_json_excess(comparison.excess, sink);
-  write_list(sink, "rank_times", comparison.ranks, [&](const RankComparison& rank) {
-    sink.text("{\"rank\": ").integer(rank.rank.value);
-    sink.text(", \"measured_busy_s\": ").number(rank.measured_busy_s);
-    sink.text(", \"predicted_busy_s\": ").number(rank.predicted_busy_s);
-    sink.text(", \"measured_end_s\": ").number(rank.measured_end_s);
-    sink.text(", \"predicted_end_s\": ").number(rank.predicted_end_s).text("}");
-  });
+  write_json_ranks(comparison, sink);
   write_list(sink, "step_operations", comparison.operations,
              [&](const OperationProfile& operation) { write_operation(operation, sink); });
   write_list(sink, "differences", comparison.differences, [&](const Difference& difference) {
@@ -204,26 +196,6 @@ void write_import_json(const ImportReport& report, std::ostream& out) {
   });
   sink.text("\n}\n");
   sink.finish();
-}
-
-void write_import_html(const ImportReport& report, std::ostream& out) {
-  const MeasuredComparison& comparison = report.comparison;
-  out << kHead << "<h1>Measured and predicted</h1>\n<table><tr><th>" << escaped(comparison.step)
-      << "</th><th>seconds</th><th>of the step</th></tr>\n";
-  const auto row = [&](const std::string& name, double seconds) {
-    out << fmt::format("<tr><td>{}</td><td>{:.6f}</td><td>{:.2f} %</td></tr>\n", escaped(name),
-                       seconds, 100 * seconds / comparison.measured_s);
-  };
-  row("measured", comparison.measured_s);
-  row("predicted", comparison.predicted_s);
-  for (const auto& [name, seconds] : excess_rows(comparison.excess)) row(name, seconds);
-  out << "</table>\n";
-  write_svg(comparison.measured, "measured, " + comparison.step, out);
-  write_svg(comparison.predicted, "predicted", out);
-  std::ostringstream text;
-  write_import_text(report, text);
-  out << "<h2>Profile and differences</h2>\n<pre>" << escaped(text.str())
-      << "</pre>\n</body></html>\n";
 }
 
 }  // namespace pipecast

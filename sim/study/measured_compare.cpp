@@ -1,32 +1,13 @@
 #include "sim/study/measured_compare.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
-#include "sim/run/longest_path.hpp"
 #include "sim/study/measured_lags.hpp"
 
 namespace pipecast {
 namespace {
-
-Result<FinishedRun> predicted_run(const MeasuredProfile& profile, const Workload& workload,
-                                  double delay_s, std::string name) {
-  PreparedRun prepared{};
-  prepared.scenario = std::move(name);
-  prepared.schedule = profile.schedule.empty() ? "measured order" : profile.schedule;
-  prepared.program = profile.program;
-  prepared.workload = workload;
-  prepared.platform = constant_delay_platform(profile.shape.ranks, {delay_s});
-  std::vector<DeviceId> devices;
-  for (int rank = 0; rank < profile.shape.ranks; ++rank) devices.push_back({rank});
-  Result<TaskGraph> graph =
-      build_task_graph(prepared.program, prepared.workload, prepared.platform, devices);
-  if (!graph) return fail(std::move(graph.error()));
-  prepared.graph = std::move(*graph);
-  return execute(std::move(prepared), Engine::LongestPath);
-}
 
 using OpKey = std::tuple<OpKind, int, int>;
 
@@ -81,107 +62,123 @@ void put_measured_times(const MeasuredStep& step, double delay_s, FinishedRun& r
   }
 }
 
-class PathWalk {
- public:
-  PathWalk(const MeasuredStep& step, const Workload& fastest)
-      : step_(step), fastest_(fastest), index_(step) {}
-
-  ExcessTime walk(double ideal_s) {
-    std::size_t rank = 0, at = 0;
-    double last_end = -1, step_end = 0;
-    for (std::size_t r = 0; r < step_.ranks.size(); ++r) {
-      step_end = std::max(step_end, step_.ranks[r].end_s);
-      const std::vector<MeasuredOp>& ops = step_.ranks[r].ops;
-      if (ops.empty() || ops.back().end_s <= last_end) continue;
-      last_end = ops.back().end_s;
-      rank = r;
-      at = ops.size() - 1;
-    }
-    ExcessTime excess{.ideal_s = ideal_s, .gaps_s = step_end - last_end};
-    double path_ideal_s = 0;
-    while (true) {
-      const std::vector<MeasuredOp>& ops = step_.ranks[rank].ops;
-      double fastest_s = fastest_of(ops[at]);
-      const double end_s = ops[at].end_s;
-      for (; at > 0 && ops[at - 1].joined; --at) fastest_s += fastest_of(ops[at - 1]);
-      excess.operations_s += end_s - ops[at].begin_s - fastest_s;
-      path_ideal_s += fastest_s;
-      const MeasuredLag lag = index_.lag(rank, at);
-      if (lag.cause == MeasuredLag::Cause::Start) {
-        excess.start_s += lag.seconds;
-        break;
-      }
-      (lag.cause == MeasuredLag::Cause::Message ? excess.messages_s : excess.gaps_s) += lag.seconds;
-      rank = lag.rank;
-      at = lag.index;
-    }
-    excess.slack_s = ideal_s - path_ideal_s;
-    if (std::abs(excess.slack_s) < 1e-9) excess.slack_s = 0;  // rounding
-    return excess;
-  }
-
- private:
-  double fastest_of(const MeasuredOp& op) const {
-    return duration(fastest_, {.kind = op.kind, .stage = op.stage, .microbatch = op.microbatch})
-        .value;
-  }
-
-  const MeasuredStep& step_;
-  const Workload& fastest_;
-  MeasuredIndex index_;
-};
-
-void compare_ranks(MeasuredComparison& comparison) {
-  const auto ends = [](const FinishedRun& run) {
-    std::vector<double> latest(run.summary.ranks.size(), 0);
-    for (std::size_t id = 0; id < run.prepared.graph.tasks.size(); ++id) {
-      const Task& task = run.prepared.graph.tasks[id];
-      double& end = latest[static_cast<std::size_t>(task.rank)];
-      if (is_work(task)) end = std::max(end, run.timeline.intervals[id].end_s);
-    }
-    return latest;
+std::vector<RankComparison> compare_ranks(const MeasuredStep& measured,
+                                          const MeasuredStep& predicted) {
+  const auto busy_s = [](const MeasuredRank& rank) {
+    double sum = 0;
+    for (const MeasuredOp& op : rank.ops) sum += op.seconds();
+    return sum;
   };
-  const std::vector<double> measured = ends(comparison.measured);
-  const std::vector<double> predicted = ends(comparison.predicted);
-  for (std::size_t rank = 0; rank < measured.size(); ++rank)
-    comparison.ranks.push_back({{static_cast<int>(rank)},
-                                comparison.measured.summary.ranks[rank].busy_s,
-                                comparison.predicted.summary.ranks[rank].busy_s,
-                                measured[rank],
-                                predicted[rank]});
+  std::vector<RankComparison> ranks;
+  for (std::size_t rank = 0; rank < measured.ranks.size(); ++rank)
+    ranks.push_back({{static_cast<int>(rank)},
+                     busy_s(measured.ranks[rank]),
+                     busy_s(predicted.ranks[rank]),
+                     measured.ranks[rank].ops.back().end_s,
+                     predicted.ranks[rank].ops.back().end_s});
+  return ranks;
 }
 
 /// What is beyond the prediction by more than a tenth of a usual forward.
-void find_differences(const MeasuredStep& step, const MeasuredProfile& profile,
-                      const Workload& usual, MeasuredComparison& comparison) {
-  using Sort = Difference::Sort;
-  const double threshold = 0.1 * usual.costs.front().forward.value;
-  const MeasuredIndex index(step);
-  const auto add = [&](Sort sort, std::size_t rank, const Op& op, double seconds) {
-    if (seconds > threshold)
-      comparison.differences.push_back({sort, {static_cast<int>(rank)}, op, seconds});
-  };
-  for (std::size_t rank = 0; rank < step.ranks.size(); ++rank) {
-    const std::vector<MeasuredOp>& ops = step.ranks[rank].ops;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      const Op op{.kind = ops[i].kind, .stage = ops[i].stage, .microbatch = ops[i].microbatch};
-      add(Sort::SlowerOperation, rank, op, ops[i].seconds() - duration(usual, op).value);
-      if (i > 0 && ops[i - 1].joined) continue;
-      const MeasuredLag lag = index.lag(rank, i);
-      if (lag.cause == MeasuredLag::Cause::Message)
-        add(Sort::LateMessage, rank, op, lag.seconds - profile.message.median_s);
-      if (lag.cause == MeasuredLag::Cause::SameRank)
-        add(Sort::MissingOverlap, rank, op, lag.seconds - profile.gap.mean_s);
+class DifferenceSearch {
+ public:
+  DifferenceSearch(const MeasuredStep& step, const MeasuredStep& expected,
+                   const MeasuredProfile& usual, MeasuredComparison& comparison)
+      : step_(step),
+        expected_(by_key(expected)),
+        usual_(usual),
+        threshold_s_(0.1 * usual.operations.front().median_s),
+        index_(step),
+        comparison_(comparison) {}
+
+  void find() {
+    for (std::size_t rank = 0; rank < step_.ranks.size(); ++rank) {
+      for (std::size_t i = 0; i < step_.ranks[rank].ops.size(); ++i) look_at(rank, i);
+      const RankComparison& busy = comparison_.ranks[rank];
+      if (busy.measured_busy_s > 1.03 * busy.predicted_busy_s)
+        comparison_.differences.push_back(
+            {Difference::Sort::Straggler,
+             {static_cast<int>(rank)},
+             {.stage = step_.ranks[rank].ops.front().stage, .microbatch = {}},
+             busy.measured_busy_s - busy.predicted_busy_s});
     }
-    const RankComparison& busy = comparison.ranks[rank];
-    if (busy.measured_busy_s > 1.03 * busy.predicted_busy_s)
-      comparison.differences.push_back({Sort::Straggler,
-                                        {static_cast<int>(rank)},
-                                        {.stage = ops.front().stage, .microbatch = {}},
-                                        busy.measured_busy_s - busy.predicted_busy_s});
+    std::stable_sort(
+        comparison_.differences.begin(), comparison_.differences.end(),
+        [](const Difference& a, const Difference& b) { return a.seconds > b.seconds; });
   }
-  std::stable_sort(comparison.differences.begin(), comparison.differences.end(),
-                   [](const Difference& a, const Difference& b) { return a.seconds > b.seconds; });
+
+ private:
+  void look_at(std::size_t rank, std::size_t i) {
+    using Sort = Difference::Sort;
+    const std::vector<MeasuredOp>& ops = step_.ranks[rank].ops;
+    const MeasuredOp& op = ops[i];
+    const double expected_s =
+        expected_.at({op.kind, op.stage.value, op.microbatch.value})->seconds();
+    add(Sort::SlowerOperation, rank, op, op.seconds() - expected_s);
+    if (i > 0 && ops[i - 1].joined) return;
+    const MeasuredLag lag = index_.lag(rank, i);
+    if (lag.cause == MeasuredLag::Cause::Message)
+      add(Sort::LateMessage, rank, op, lag.seconds - usual_.message.median_s);
+    if (lag.cause == MeasuredLag::Cause::SameRank)
+      add(Sort::MissingOverlap, rank, op, lag.seconds - usual_.gap.mean_s);
+  }
+
+  void add(Difference::Sort sort, std::size_t rank, const MeasuredOp& op, double seconds) {
+    if (seconds > threshold_s_)
+      comparison_.differences.push_back(
+          {sort,
+           {static_cast<int>(rank)},
+           {.kind = op.kind, .stage = op.stage, .microbatch = op.microbatch},
+           seconds});
+  }
+
+  const MeasuredStep& step_;
+  std::map<OpKey, const MeasuredOp*> expected_;
+  const MeasuredProfile& usual_;
+  double threshold_s_;
+  MeasuredIndex index_;
+  MeasuredComparison& comparison_;
+};
+
+/// The prediction, the durations that count as ideal and what the prediction says is usual.
+struct Expected {
+  FinishedRun run;
+  Workload ideal;
+  MeasuredStep step;
+  MeasuredProfile usual;
+};
+
+Result<Expected> expected_of(const MeasuredProfile& profile, const MeasuredProfile& own,
+                             std::optional<Forecast> forecast) {
+  if (!forecast) {
+    Result<FinishedRun> run =
+        order_run(profile, profiled_workload(profile), profile.message.median_s, "predicted");
+    if (!run) return fail(std::move(run.error()));
+    MeasuredStep step = step_of_run(*run);
+    return Expected{std::move(*run), fastest_workload(own), std::move(step), profile};
+  }
+  if (Diagnostics faults = check_forecast(*forecast, own.program); !faults.empty())
+    return fail(std::move(faults));
+  MeasuredStep step = step_of_run(forecast->run);
+  Result<MeasuredProfile> usual = profile_of(std::span(&step, 1), {});
+  if (!usual) return fail(std::move(usual.error()));
+  Workload ideal = forecast->run.prepared.workload;
+  ideal.overheads = {};
+  return Expected{std::move(forecast->run), std::move(ideal), std::move(step), std::move(*usual)};
+}
+
+/// The measured times on the graph of the measured order.
+Result<FinishedRun> measured_run(const MeasuredStep& step, const MeasuredProfile& own,
+                                 double delay_s) {
+  Workload plain = profiled_workload(own);
+  plain.overheads = {};
+  Result<FinishedRun> run = order_run(own, plain, delay_s, "measured");
+  if (!run) return run;
+  put_measured_times(step, delay_s, *run);
+  const PreparedRun& graph = run->prepared;
+  run->summary =
+      summarise(graph.program, graph.workload, graph.platform, graph.graph, run->timeline);
+  return run;
 }
 
 }  // namespace
@@ -200,44 +197,40 @@ std::string_view difference_name(Difference::Sort sort) {
   return "?";
 }
 
-Result<ImportReport> import_report(MeasuredRun run, std::span<const ScheduleInfo> schedules) {
+Result<ImportReport> import_report(MeasuredRun run, std::span<const ScheduleInfo> schedules,
+                                   std::optional<Forecast> forecast) {
   if (run.steps.empty()) return fail(input_error("there is no step in the traces"));
   const std::span<const MeasuredStep> steps(run.steps);
   const bool in_sample = steps.size() == 1;
-  const std::span<const MeasuredStep> learned = in_sample ? steps : steps.first(steps.size() - 1);
   const MeasuredStep& compared = steps.back();
-  Result<MeasuredProfile> profile = profile_of(learned, schedules);
+  Result<MeasuredProfile> profile =
+      profile_of(in_sample ? steps : steps.first(steps.size() - 1), schedules);
   if (!profile) return fail(std::move(profile.error()));
   const Result<MeasuredProfile> own = profile_of(steps.last(1), {});
   if (!own) return fail(own.error());
-  const Workload usual = profiled_workload(*profile);
-  const Workload fastest = fastest_workload(*own);
-  const double delay_s = profile->message.median_s;
-  Result<FinishedRun> predicted = predicted_run(*profile, usual, delay_s, "predicted");
-  if (!predicted) return fail(std::move(predicted.error()));
-  Workload plain = usual;
-  plain.overheads = {};
-  Result<FinishedRun> measured = predicted_run(*own, plain, delay_s, "measured");
-  const Result<FinishedRun> ideal = predicted_run(*own, fastest, 0, "ideal");
-  if (!measured) return fail(std::move(measured.error()));
+  const std::string against = forecast ? forecast->scenario : std::string();
+  Result<Expected> expected = expected_of(*profile, *own, std::move(forecast));
+  if (!expected) return fail(std::move(expected.error()));
+  std::string note = order_difference(expected->run.prepared.program, own->program);
+  if (!note.empty()) run.notes.push_back(std::move(note));
+  const Result<FinishedRun> ideal = order_run(*own, expected->ideal, 0, "ideal");
   if (!ideal) return fail(ideal.error());
-  put_measured_times(compared, delay_s, *measured);
-  const PreparedRun& graph = measured->prepared;
-  measured->summary =
-      summarise(graph.program, graph.workload, graph.platform, graph.graph, measured->timeline);
+  Result<FinishedRun> measured = measured_run(compared, *own, profile->message.median_s);
+  if (!measured) return fail(std::move(measured.error()));
   MeasuredComparison comparison{
       .step = compared.name,
       .in_sample = in_sample,
+      .against = against,
       .measured_s = compared.seconds(),
-      .predicted_s = predicted->summary.makespan_s,
-      .excess = PathWalk(compared, fastest).walk(ideal->summary.makespan_s),
-      .ranks = {},
+      .predicted_s = expected->run.summary.makespan_s,
+      .excess = measured_excess(compared, expected->ideal, ideal->summary.makespan_s),
+      .ranks = compare_ranks(compared, expected->step),
       .operations = own->operations,
+      .foreseen = expected->usual.operations,
       .differences = {},
       .measured = std::move(*measured),
-      .predicted = std::move(*predicted)};
-  compare_ranks(comparison);
-  find_differences(compared, *profile, usual, comparison);
+      .predicted = std::move(expected->run)};
+  DifferenceSearch(compared, expected->step, expected->usual, comparison).find();
   return ImportReport{std::move(run), std::move(*profile), std::move(comparison)};
 }
 

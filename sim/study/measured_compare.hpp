@@ -1,24 +1,16 @@
 #pragma once
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "sim/base/diagnostic.hpp"
+#include "sim/study/measured_excess.hpp"
+#include "sim/study/measured_forecast.hpp"
 #include "sim/study/measured_profile.hpp"
 #include "sim/study/simulate.hpp"
 
 namespace pipecast {
-
-/// Where a measured step's time beyond the ideal went, along its critical path: the chain of
-/// operations that each waited for the one before. measured = ideal + start + operations + gaps +
-/// messages − slack, exactly.
-struct ExcessTime {
-  double ideal_s = 0;       ///< makespan with every operation at its fastest and nothing else
-  double start_s = 0;       ///< before the first operation of the path
-  double operations_s = 0;  ///< operations longer than the fastest of their kind and stage
-  double gaps_s = 0;        ///< between operations of a rank, and after the last
-  double messages_s = 0;    ///< end of a producer to the begin of the consumer that waited for it
-  double slack_s = 0;  ///< the ideal's own path is longer than the measured one's ideal by this
-};
 
 struct RankComparison {
   Rank rank;
@@ -40,14 +32,17 @@ struct Difference {
 struct MeasuredComparison {
   std::string step;
   bool in_sample = false;  ///< the profile was taken from the compared step
+  std::string against;     ///< the scenario that is the prediction; empty: the profile
   double measured_s = 0;
   double predicted_s = 0;
-  ExcessTime excess;
+  MeasuredExcess excess;  ///< over the scenario's durations, else over the fastest of the step
   std::vector<RankComparison> ranks;
   std::vector<OperationProfile> operations;  ///< of the compared step alone
+  std::vector<OperationProfile> foreseen;    ///< the same of the prediction
   std::vector<Difference> differences;
   FinishedRun measured;   ///< the measured timeline on the graph of its order
-  FinishedRun predicted;  ///< median costs, mean pause and median message delay
+  FinishedRun predicted;  ///< the scenario's run, or the order with median costs, mean pause and
+                          ///< median message delay
 
   double error() const { return predicted_s / measured_s - 1; }
 };
@@ -61,13 +56,13 @@ struct ImportReport {
 
 std::string_view difference_name(Difference::Sort sort);
 
-/// Profile from all steps but the last, which is predicted; of one step from itself.
-Result<ImportReport> import_report(MeasuredRun run, std::span<const ScheduleInfo> schedules);
+/// Profile from all steps but the last, which is predicted; of one step from itself. With a
+/// forecast, that is the prediction. Error: the forecast is of another pipeline.
+Result<ImportReport> import_report(MeasuredRun run, std::span<const ScheduleInfo> schedules,
+                                   std::optional<Forecast> forecast = {});
 
-/// For a person; JSON (`"format": "pipecast.import/1"`); one self-contained page with both
-/// timelines.
+/// For a person; JSON (`"format": "pipecast.import/1"`).
 void write_import_text(const ImportReport& report, std::ostream& out);
 void write_import_json(const ImportReport& report, std::ostream& out);
-void write_import_html(const ImportReport& report, std::ostream& out);
 
 }  // namespace pipecast

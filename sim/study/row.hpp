@@ -18,7 +18,7 @@ std::string_view tier_name(Tier tier);
 enum class RowState : std::uint8_t {
   Evaluated,  ///< it runs; whether it fits is in the figures
   Refused,    ///< shape, layout, machine: it cannot be put together
-  TooLarge,   ///< its weights alone are more than a device holds; not simulated
+  TooLarge,   ///< it needs more than a device holds; not run
   Malformed,  ///< the scenario it makes is wrong as a text
   Crashed,    ///< its worker died, twice
 };
@@ -53,6 +53,7 @@ struct Figures {
 struct FigureColumn {
   std::string_view name;
   double Figures::*member;
+  bool needs_no_run = false;  ///< known of candidates that are too large, too
 };
 /// Every figure by name: the columns of the store, the export and the wire.
 std::span<const FigureColumn> figure_columns();
@@ -63,7 +64,7 @@ struct StudyRow {
   Tier tier = Tier::Screening;
   RowState state = RowState::Evaluated;
   double short_by = 0;  ///< what is missing, for nearest misses: bytes with TooLarge, else 0
-  std::string reason;   ///< one line; empty when Evaluated
+  std::string reason;   ///< one line; empty when Evaluated or TooLarge
   Figures figures;
 
   bool operator==(const StudyRow&) const = default;

@@ -1,5 +1,6 @@
 #include "sim/study/simulate.hpp"
 
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "sim/study/estimate_step.hpp"
 #include "sim/study/expected_transfer.hpp"
 #include "sim/study/imperfect_runs.hpp"
+#include "sim/study/run_warnings.hpp"
 
 namespace pipecast {
 namespace {
@@ -91,6 +93,10 @@ std::vector<std::string> warnings_of(const Scenario& scenario) {
   return warnings;
 }
 
+void append(std::vector<std::string>& lines, std::vector<std::string> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(lines));
+}
+
 std::string schedule_name(const ScheduleChoice& choice) {
   if (!choice.name.empty()) return choice.name;
   return choice.csv_path.substr(choice.csv_path.find_last_of('/') + 1);
@@ -107,12 +113,14 @@ Result<void> add_graph(const Scenario& scenario, const std::vector<DeviceId>& de
     if (!built) return fail(located(std::move(built.error()), scenario.schedule.where));
     run.graph = std::move(built->shown);
     run.platform = built->platform;
+    run.traffic = std::move(built->traffic);
     run.replicas = std::move(*built);
   } else {
     Result<TaskGraph> graph =
         build_task_graph(run.program, run.workload, run.platform, devices, scenario.transfers);
     if (!graph) return fail(located(std::move(graph.error()), scenario.schedule.where));
     run.graph = std::move(*graph);
+    run.traffic = fabric_traffic(run.graph, run.platform);
   }
   const TaskGraph& whole = run.replicas ? run.replicas->graph : run.graph;
   if (Diagnostics broken = broken_ways(whole, scenario.imperfections, run.platform);
@@ -151,6 +159,7 @@ RunView FinishedRun::view() const {
           .delays = delays ? &*delays : nullptr,
           .replicas = prepared.replicas ? prepared.replicas->replicas : 1,
           .replicas_simulated = prepared.replicas ? prepared.replicas->simulated : 1,
+          .traffic = &prepared.traffic,
           .estimate = estimate ? &*estimate : nullptr};
 }
 
@@ -168,26 +177,36 @@ Result<Platform> platform_of(const Scenario& scenario, const ReadContext& contex
   return platform;
 }
 
-Result<PlacedProgram> place(const Scenario& scenario, const ReadContext& context,
-                            const Platform& platform) {
+Result<OrderedProgram> order(const Scenario& scenario, const ReadContext& context,
+                             const Platform& platform) {
   Result<std::vector<DeviceId>> devices = devices_of(scenario, platform);
   if (!devices) return fail(std::move(devices.error()));
   const Seconds hint = expected_transfer(
       platform, ReplicaDevices(scenario.parallel, *devices).reported(), scenario.workload);
   Result<Program> program = program_of(scenario, context, hint);
   if (!program) return fail(std::move(program.error()));
-  PlacedProgram placed{std::move(*program), {}, {}, {}};
-  placed.workload = on_a_device(scenario, placed.program);
-  if (scenario.parallel.devices() > scenario.shape.ranks || !placed.workload.sync.empty()) {
-    Result<ReplicatedGraph> built = build_replicated_graph(
-        placed.program, placed.workload, platform, scenario.parallel, *devices, scenario.transfers);
+  OrderedProgram ordered{std::move(*program), {}, std::move(*devices)};
+  ordered.workload = on_a_device(scenario, ordered.program);
+  return ordered;
+}
+
+Result<PlacedProgram> place(OrderedProgram ordered, const Scenario& scenario,
+                            const Platform& platform, Engine engine) {
+  PlacedProgram placed{std::move(ordered.program), std::move(ordered.workload), {}, {}};
+  const bool exchange = !placed.workload.sync.empty();
+  const bool several = scenario.parallel.devices() > scenario.shape.ranks;
+  if (exchange || (several && engine == Engine::Simgrid)) {
+    Result<ReplicatedGraph> built =
+        build_replicated_graph(placed.program, placed.workload, platform, scenario.parallel,
+                               ordered.devices, scenario.transfers);
     if (!built) return fail(located(std::move(built.error()), scenario.schedule.where));
     placed.graph = std::move(built->shown);
     placed.replicas = std::move(*built);
     return placed;
   }
-  Result<TaskGraph> graph =
-      build_task_graph(placed.program, placed.workload, platform, *devices, scenario.transfers);
+  Result<TaskGraph> graph = build_task_graph(
+      placed.program, placed.workload, platform,
+      ReplicaDevices(scenario.parallel, ordered.devices).reported(), scenario.transfers);
   if (!graph) return fail(located(std::move(graph.error()), scenario.schedule.where));
   placed.graph = std::move(*graph);
   return placed;
@@ -204,6 +223,8 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
   if (!faults.empty()) return fail(std::move(faults));
   Result<std::vector<DeviceId>> devices = devices_of(scenario, *platform);
   if (!devices) return fail(std::move(devices.error()));
+  platform = in_step(std::move(*platform), scenario.imperfections, scenario.parallel, *devices);
+  if (!platform) return fail(located(std::move(platform.error()), scenario.where("imperfections")));
   Workload workload = on_a_device(scenario, *program);
   PreparedRun run{.scenario = scenario.name,
                   .schedule = schedule_name(scenario.schedule),
@@ -216,7 +237,9 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
                   .transfers = scenario.transfers,
                   .lower_bound = bound_of(scenario, context, hint),
                   .replicas = {},
-                  .model = scenario.model};
+                  .model = scenario.model,
+                  .traffic = {}};
+  append(run.warnings, transfer_warnings(run.program, run.transfers));
   if (Result<void> built = add_graph(scenario, *devices, run); !built) return fail(built.error());
   return run;
 }
@@ -249,8 +272,8 @@ Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
   if (run.prepared.model)
     run.estimate = estimate_step(*run.prepared.model, run.prepared.program, run.summary);
   if (run.prepared.transfers != TransferPolicy::Overlapped)
-    for (std::string& line : head_of_line_warnings(head_of_line(graph, run.timeline)))
-      run.prepared.warnings.push_back(std::move(line));
+    append(run.prepared.warnings, head_of_line_warnings(head_of_line(graph, run.timeline)));
+  append(run.prepared.warnings, overload_warnings(run.summary, run.prepared.platform));
   return run;
 }
 

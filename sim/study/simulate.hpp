@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/base/diagnostic.hpp"
+#include "sim/graph/fabric_traffic.hpp"
 #include "sim/graph/replicated_graph.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/model/timeline.hpp"
@@ -38,6 +39,7 @@ struct PreparedRun {
   std::optional<ReplicatedGraph> replicas;  ///< what is run, when the layout has several; `graph`
                                             ///< is then what it shows
   std::optional<ModelRun> model;            ///< where the workload comes from a model
+  FabricTraffic traffic;                    ///< of all replicas
 };
 
 /// A prepared run and what came out of it.
@@ -55,17 +57,29 @@ struct FinishedRun {
 /// The machine a scenario names.
 Result<Platform> platform_of(const Scenario& scenario, const ReadContext& context);
 
-/// A schedule and its graph on a machine.
-struct PlacedProgram {
+/// A scenario's schedule on the devices of its layout, before anybody says when an operation runs.
+struct OrderedProgram {
   Program program;
-  Workload workload;  ///< fitted to the program
-  TaskGraph graph;    ///< of one pipeline: of its replicas the one that is shown
-  std::optional<ReplicatedGraph> replicas;  ///< what is run, when the layout has several
+  Workload workload;              ///< fitted to the program
+  std::vector<DeviceId> devices;  ///< of the whole layout, in its order
 };
 
-/// The scenario's schedule on a machine that is there already: platform_of(), or a variation of it.
-Result<PlacedProgram> place(const Scenario& scenario, const ReadContext& context,
-                            const Platform& platform);
+/// The scenario's schedule for a machine that is there already: platform_of(), or a variation of
+/// it.
+Result<OrderedProgram> order(const Scenario& scenario, const ReadContext& context,
+                             const Platform& platform);
+
+/// Its graph.
+struct PlacedProgram {
+  Program program;
+  Workload workload;
+  TaskGraph graph;  ///< of one pipeline: of its replicas the one that is shown
+  std::optional<ReplicatedGraph> replicas;  ///< what is run, when several bear upon it
+};
+
+/// For the longest path, whose links nobody shares, replicas that exchange nothing are left out.
+Result<PlacedProgram> place(OrderedProgram ordered, const Scenario& scenario,
+                            const Platform& platform, Engine engine);
 
 /// Everything but running: constraints, divisibility, routes, deadlock.
 Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context);

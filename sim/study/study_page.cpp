@@ -27,6 +27,22 @@ std::string name_of(const Study& study, const Verdict& verdict) {
   return name.empty() ? "the scenario" : name;
 }
 
+/// The answer: the best candidate and what it comes to by each objective.
+PageFigures winner_figures(const Study& study, const Verdict& winner) {
+  PageFigures block;
+  block.figures.push_back({"best", name_of(study, winner),
+                           fmt::format("by {}", objective_name(study.objectives.front()))});
+  for (const Objective objective : study.objectives)
+    block.figures.push_back({std::string(objective_name(objective)),
+                             number(objective_value(winner, objective)).text, "of the best"});
+  const Figures& figures = winner.row.figures;
+  block.figures.push_back(
+      {"step", format(Seconds{figures.step_s}), fmt::format("limited by {}", limited_by(figures))});
+  block.figures.push_back(
+      {"peak memory", format(Bytes{figures.peak_memory_bytes}), "of the fullest rank"});
+  return block;
+}
+
 PageTable ranked_table(const Study& study, const Ranking& ranking) {
   PageTable table{.title = "Feasible candidates, best first",
                   .note = "",
@@ -162,6 +178,7 @@ PageTable misses_table(const Study& study, const Ranking& ranking) {
 
 void add_answers(Page& page, const Study& study, Evaluator& evaluator, const Ranking& ranking) {
   const Verdict& winner = ranking.verdicts[ranking.ranked.front()];
+  page.blocks.emplace_back(winner_figures(study, winner));
   page.blocks.emplace_back(front_chart(study, ranking));
   page.blocks.emplace_back(ranked_table(study, ranking));
   page.blocks.emplace_back(sensitivity_table(study, evaluator, winner));
@@ -185,6 +202,10 @@ Page study_page(const Study& study, Evaluator& evaluator, const Ranking& ranking
   if (!ranking.ranked.empty()) add_answers(page, study, evaluator, ranking);
   if (ranking.ranked.size() < ranking.verdicts.size())
     page.blocks.emplace_back(misses_table(study, ranking));
+  for (const QuotedCluster& cluster : study.clusters)
+    if (!cluster.no_layout.empty())
+      page.blocks.emplace_back(
+          PageText{"No layout divides on " + cluster.name, cluster.no_layout + "\n"});
   for (const auto& [file, source] : study.texts) page.blocks.emplace_back(PageText{file, source});
   return page;
 }

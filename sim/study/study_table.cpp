@@ -32,13 +32,17 @@ void write_head(const std::vector<std::string>& keys, std::ostream& out) {
   out << '\n';
 }
 
-/// A candidate that was not run has no figures, not zero ones.
+/// A candidate that was not run has no figures, not zero ones; of one that is too large its memory
+/// is known.
 void write_numbers(const Verdict& verdict, std::ostream& out) {
-  const bool ran = verdict.row.state == RowState::Evaluated;
+  const RowState state = verdict.row.state;
+  const bool ran = state == RowState::Evaluated;
   out << ',' << tier_name(verdict.row.tier) << ','
       << (ran ? limited_by(verdict.row.figures) : std::string_view{});
-  for (const FigureColumn& column : figure_columns())
-    out << ',' << (ran ? number(verdict.row.figures.*column.member) : "");
+  for (const FigureColumn& column : figure_columns()) {
+    const bool known = ran || (state == RowState::TooLarge && column.needs_no_run);
+    out << ',' << (known ? number(verdict.row.figures.*column.member) : "");
+  }
   for (const WorthColumn& column : worth_columns())
     out << ',' << (ran ? number(verdict.worth.*column.member) : "");
   out << '\n';
@@ -171,6 +175,9 @@ void write_study_text(const Study& study, const Ranking& ranking, std::size_t be
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ",
                             miss_name(static_cast<Miss>(miss)), misses[miss]);
   if (!counts.empty()) out << "infeasible by reason: " << counts << '\n';
+  for (const QuotedCluster& cluster : study.clusters)
+    if (!cluster.no_layout.empty())
+      out << fmt::format("no layout divides on {}: {}\n", cluster.name, cluster.no_layout);
   if (ranking.ranked.empty()) write_misses(study, ranking, out);
 }
 

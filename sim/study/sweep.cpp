@@ -18,7 +18,7 @@ namespace pipecast {
 namespace {
 
 /// Raised whenever rows of the same study would come out differently.
-constexpr std::string_view kResultsVersion = "pipecast.study/1";
+constexpr std::string_view kResultsVersion = "pipecast.study/2";
 
 class Fnv {
  public:
@@ -180,7 +180,7 @@ std::string fingerprint(const Study& study) {
   hash.add(kResultsVersion);
   hash.add(flow_text(study.base.root));
   add_axes(hash, study.axes);
-  for (const Cluster& cluster : study.clusters) {
+  for (const QuotedCluster& cluster : study.clusters) {
     hash.add("cluster");
     hash.add(cluster.name);
     for (const auto& [key, value] : cluster.settings) hash.add(key + "=" + flow_text(value));

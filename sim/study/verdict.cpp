@@ -40,27 +40,6 @@ void miss(Verdict& verdict, Miss kind, double excess, std::string reason) {
   verdict.reason = std::move(reason);
 }
 
-bool check_state(Verdict& verdict) {
-  switch (verdict.row.state) {
-    case RowState::Evaluated:
-      return true;
-    case RowState::Refused:
-      miss(verdict, Miss::Refused, 0, verdict.row.reason);
-      return false;
-    case RowState::TooLarge:
-      miss(verdict, Miss::Memory, verdict.row.short_by / verdict.row.figures.capacity_bytes,
-           verdict.row.reason);
-      return false;
-    case RowState::Malformed:
-      miss(verdict, Miss::Malformed, 0, verdict.row.reason);
-      return false;
-    case RowState::Crashed:
-      miss(verdict, Miss::Crashed, 0, verdict.row.reason);
-      return false;
-  }
-  return false;
-}
-
 bool check_memory(Verdict& verdict, double margin) {
   const Figures& figures = verdict.row.figures;
   if (!(figures.capacity_bytes > 0)) return true;
@@ -69,6 +48,27 @@ bool check_memory(Verdict& verdict, double margin) {
   const Bytes missing{figures.peak_memory_bytes - allowed};
   miss(verdict, Miss::Memory, over(figures.peak_memory_bytes, allowed),
        fmt::format("needs {} more on rank {}", format(missing), figures.tightest_rank));
+  return false;
+}
+
+/// Whether there are figures of a run.
+bool check_state(Verdict& verdict, double margin) {
+  switch (verdict.row.state) {
+    case RowState::Evaluated:
+      return true;
+    case RowState::Refused:
+      miss(verdict, Miss::Refused, 0, verdict.row.reason);
+      return false;
+    case RowState::TooLarge:
+      check_memory(verdict, margin);
+      return false;
+    case RowState::Malformed:
+      miss(verdict, Miss::Malformed, 0, verdict.row.reason);
+      return false;
+    case RowState::Crashed:
+      miss(verdict, Miss::Crashed, 0, verdict.row.reason);
+      return false;
+  }
   return false;
 }
 
@@ -178,10 +178,10 @@ Verdict judge(const Study& study, StudyRow row, std::size_t cluster, const FirmQ
   Verdict verdict;
   verdict.row = std::move(row);
   verdict.cluster = cluster;
-  if (!check_state(verdict)) return verdict;
+  const double margin = study.constraints.memory_margin;
+  if (!check_state(verdict, margin)) return verdict;
   verdict.worth = worth_of(verdict.row.figures, study.training, quote);
-  if (check_memory(verdict, study.constraints.memory_margin))
-    check_limits(verdict, study.constraints);
+  if (check_memory(verdict, margin)) check_limits(verdict, study.constraints);
   return verdict;
 }
 

@@ -85,8 +85,8 @@ Diagnostics faults_of_scenario(const fs::path& file, const Expectation& expected
 Diagnostics faults_of_study(const fs::path& file, const Expectation&) {
   const auto schedules = builtin_schedules();
   const auto kinds = builtin_platform_kinds();
-  const auto study = read_study_file(
-      file.string(), {schedules, kinds, {std::string(PIPECAST_SOURCE_DIR) + "/platforms"}});
+  const ReadContext context{schedules, kinds, {std::string(PIPECAST_SOURCE_DIR) + "/platforms"}};
+  const auto study = read_study_file(file.string(), context);
   return study ? Diagnostics{} : study.error();
 }
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/resource.h>
+
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -9,6 +11,19 @@
 #include "tests/support/side_by_side.hpp"
 
 namespace pipecast::testing {
+
+/// CPU time of this process and of the children that have ended: SimGrid runs in one, and the wall
+/// clock of a machine that others use says little.
+inline double cpu_seconds() {
+  double sum = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime})
+      sum += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  }
+  return sum;
+}
 
 /// 1F1B with equal stages and 1 MB messages, every device behind a card of its own.
 struct Pipeline {

@@ -110,10 +110,43 @@ export async function aNarrowScreenAndDarknessWork(world) {
   }
 }
 
+/** Grey value of each kind of operation in print, as papers and laser printers show them. */
+export async function kindsSurviveGreyPrinting(world) {
+  const { page } = await open(world, report(world), { scheme: 'light' });
+  const greys = await page.$$eval('.legend i', (list) => list.slice(0, 3).map((one) => {
+    const [r, g, b] = getComputedStyle(one).backgroundColor.match(/\d+/g).map(Number);
+    return (0.299 * r + 0.587 * g + 0.114 * b) / 255;
+  }));
+  const sorted = [...greys].sort((a, b) => a - b);
+  expect(greys.length === 3 && sorted.every((grey, i) => i === 0 || grey - sorted[i - 1] > 0.13), `grey values ${greys}`);
+  await page.close();
+}
+
 export async function thePageCanBePrinted(world) {
   const { page, faults } = await open(world, report(world), { scheme: 'dark' });
   const pdf = await page.pdf({ format: 'A4', printBackground: true, path: `${world.out}/run.pdf` });
   expect(pdf.length > 50_000, `a PDF of ${pdf.length} bytes`);
+  await page.emulateMedia({ media: 'print' });
+  await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+  await page.waitForTimeout(500);
+  // Below a small change of the waterfall there is nothing: patterns are for bars only.
+  const waterfall = page.locator('.block-chart', { hasText: 'From the ideal step' }).locator('canvas').first();
+  const hatched = await waterfall.evaluate((canvas) => {
+    const ratio = canvas.height / canvas.clientHeight;
+    const rows = (canvas.clientHeight - 50) / 34;
+    const plot = canvas.clientHeight - 12 - 30;
+    const middle = 12 + (1.5 / rows) * plot;
+    const [left, width, height] = [0.3 * canvas.width, 0.2 * canvas.width, 10 * ratio].map(Math.round);
+    const area = canvas.getContext('2d').getImageData(left, Math.round((middle - 5) * ratio), width, height);
+    const pixels = new Uint32Array(area.data.buffer);
+    let columns = 0;
+    for (let x = 0; x < width; ++x) {
+      const strip = new Set(Array.from({ length: height }, (_, y) => pixels[y * width + x]));
+      columns += strip.size > 1 ? 1 : 0;
+    }
+    return columns;
+  });
+  expectEqual(hatched, 0, 'hatched columns where the waterfall is empty');
   expectEqual(faults, [], 'complaints');
   await page.close();
 }
@@ -142,4 +175,43 @@ export async function textOfTheUserStaysText(world) {
   expectEqual(faults, [], 'complaints');
   expect(!readFileSync(file, 'utf8').includes('<img'), 'markup of the user is in the file');
   await page.close();
+}
+
+/** Both timelines of an import are drawn and asked like those of a run, wide and narrow, light and dark. */
+export async function anImportShowsMeasuredAndPredicted(world) {
+  const file = `${world.out}/import.html`;
+  run(world, 'import', 'scenarios/measured/primus-pp8.csv', '--report', file);
+  const { page, faults } = await open(world, file);
+  const titles = await page.$$eval('h2', (heads) => heads.map((head) => head.textContent));
+  for (const title of ['Measured and predicted', 'From the ideal step to the measured one', 'Where the measured time of each rank goes', 'How far each rank is behind the prediction',
+    'What the excess is made of', 'Where measured and predicted differ', 'Outliers of the profile', 'Ranks', 'Operations of each stage'])
+    expect(titles.includes(title), `no part is called ${title}`);
+  expectEqual((await shown(page)).boxes, 2 * 8 * 2 * 16, 'operations on both timelines');
+  await page.getByRole('checkbox', { name: 'predicted' }).uncheck();
+  await page.waitForFunction((boxes) => +document.querySelector('.timeline').dataset.boxes === boxes, 8 * 2 * 16);
+  const place = await placeOf(page, '1F4');
+  await page.mouse.move(place.x, place.y);
+  await page.waitForTimeout(100);
+  expectEqual(await page.locator('.tip b').textContent(), '1F4', 'what the tip names');
+  expect(/300\.\d* ms/.test(await page.locator('.tip').textContent()), `the tip does not say how long the operation took: ${await page.locator('.tip').textContent()}`);
+  await page.getByRole('checkbox', { name: 'predicted' }).check();
+  const whole = await shown(page);
+  await page.locator('.timeline canvas').focus();
+  for (const key of ['+', '+', '+', 'ArrowRight']) await page.keyboard.press(key);
+  await page.waitForTimeout(100);
+  expect((await shown(page)).span < whole.span / 2, 'the keys do not zoom');
+  const differences = page.locator('.block-table', { hasText: 'Where measured and predicted differ' }).first();
+  expect((await differences.locator('tbody tr').first().textContent()).startsWith('slower operation11F4'), 'the largest difference is not that of 1F4');
+  expectEqual(faults, [], 'complaints');
+  await page.keyboard.press('0');
+  await page.screenshot({ path: `${world.out}/import-1280.png`, fullPage: true });
+  await page.close();
+  for (const scheme of ['light', 'dark']) {
+    const narrow = await open(world, file, { width: 390, scheme });
+    const overflow = await narrow.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    expect(overflow <= 0, `the page is ${overflow} px wider than 390`);
+    expectEqual(narrow.faults, [], 'complaints');
+    await narrow.page.screenshot({ path: `${world.out}/import-390-${scheme}.png`, fullPage: true });
+    await narrow.page.close();
+  }
 }

@@ -93,6 +93,41 @@ TEST(ExitCode, HelpAndVersionAreAnswers) {
   EXPECT_TRUE(contains(workshop.sh("pipecast --version").out, "pipecast 0."));
 }
 
+TEST(ExitCode, WhatIsReadIsNotWritten) {
+  const Workshop workshop;
+  const std::string text = scenario_with("  schedule: 1f1b\n  ranks: 2\n  microbatches: 2\n");
+  workshop.write("s.yaml", text);
+  const Outcome over = workshop.sh("pipecast run s.yaml --json ./s.yaml --quiet");
+  EXPECT_EQ(over.code, 2);
+  EXPECT_TRUE(contains(over.err, "'./s.yaml' is what the command reads")) << over.err;
+  EXPECT_EQ(workshop.sh("cat s.yaml").out, text);
+  EXPECT_EQ(workshop.sh("pipecast run s.yaml --presets nowhere --quiet").code, 2);
+}
+
+TEST(ExitCode, WhatCannotFitWithoutRunningIsInfeasible) {
+  const Workshop workshop;
+  const Outcome checked = workshop.sh(
+      "pipecast check scenarios/zero-bubble-1.5b.yaml --set 'platform={preset: a100-nvlink-node}' "
+      "--set 'workload.parameters=100 GiB'");
+  EXPECT_EQ(checked.code, 3);
+  EXPECT_TRUE(contains(checked.err, "for weights, gradients and optimizer; its device"))
+      << checked.err;
+  const Outcome unknown = workshop.sh("pipecast compare scenarios/zero-bubble-1.5b.yaml");
+  EXPECT_TRUE(contains(unknown.out, "unknown")) << unknown.out;
+}
+
+TEST(ExitCode, TheLongestPathSaysWhenALinkIsOverfull) {
+  const Workshop workshop;
+  workshop.write("s.yaml",
+                 "pipeline: {schedule: gpipe, ranks: 2, microbatches: 2}\n"
+                 "workload:\n  costs: {forward: 1 ms, backward: 2 ms}\n  message: 960 MB\n"
+                 "  gradient_message: 0 B\n"
+                 "platform: {preset: dgx-a100-ib, devices: [0, 8]}\n");
+  EXPECT_TRUE(contains(workshop.sh("pipecast run s.yaml --engine longest-path").out,
+                       "the longest path knows no contention"));
+  EXPECT_FALSE(contains(workshop.sh("pipecast run s.yaml").out, "warning"));
+}
+
 TEST(ExitCode, AFullStandardOutputIsAnError) {
   const Workshop workshop;
   EXPECT_EQ(workshop.sh("pipecast schedule list >/dev/full").code, 1);

@@ -43,6 +43,12 @@ TEST(Formulas, ThePageIsWhatTheCommandWrites) {
   EXPECT_EQ(finding(report, "1f1b", "samples per step", "b m d P")["verdict"], "fails");
   EXPECT_EQ(finding(report, "1f1b", "samples per step", "b m d")["verdict"], "holds");
   EXPECT_EQ(finding(report, "zb-h2", "idle / total", "0")["verdict"], "fails");
+  // By makespan zb-h2 is zb-h1 where both reach their forms (m >= 2P - 1); by span only where it
+  // has too few microbatches to be another schedule.
+  EXPECT_EQ(finding(report, "zb-h2", "makespan", "the makespan of zb-h1")["condition"],
+            "c = 0 and W = 0; or c = 0 and B = 2F and I <= F and m >= 2P - 1");
+  EXPECT_EQ(finding(report, "zb-h2", "span - work", "the span of zb-h1 - work")["condition"],
+            "c = 0 and W <= I and m <= P; or c = 0 and W = 0");
   const auto zb1p = finding(report, "zb-h1", "makespan - work", "(P-1)(F+B-2W)");
   EXPECT_EQ(needed_costs(zb1p, "W <= F"), "12,8,16");
   const auto dualpipe = finding(report, "dualpipe", "makespan - work", "(P/2-1)(F&B+B-3W)");

@@ -45,14 +45,18 @@ std::string runnable(const std::string& script) {
   return result;
 }
 
-/// A picture in docs/img is what the commands of the page have just written under its name.
+/// A picture in docs/img is what the commands of the page have just written under its name; there
+/// are no other pictures.
 void expect_pictures_up_to_date(const std::string& file, const Workshop& workshop) {
   const std::string page = repository_file(file);
-  const std::regex picture(R"(\]\((docs/img/([\w.-]+))\))");
+  const std::string folder = file.starts_with("docs/") ? "docs/" : "";
+  const std::regex picture(R"(!\[[^\]]*\]\(([^)]+)\))");
   for (std::sregex_iterator match(page.begin(), page.end(), picture), end; match != end; ++match) {
-    const std::string name = (*match)[2].str();
+    const std::string path = folder + (*match)[1].str();
+    ASSERT_TRUE(path.starts_with("docs/img/")) << file << ": " << path;
+    const std::string name = path.substr(9);
     EXPECT_TRUE(workshop.exists(name)) << file << ": no command writes " << name;
-    EXPECT_EQ(workshop.read(name), repository_file((*match)[1].str()))
+    EXPECT_TRUE(workshop.read(name) == repository_file(path))
         << name << " is out of date: run the command beside it and copy the file";
   }
 }
@@ -109,6 +113,17 @@ TEST(Docs, EveryPageIsListed) {
     if (name.ends_with(".md") && name != "README.md") {
       EXPECT_NE(index.find("(" + name + ")"), std::string::npos) << name;
     }
+  }
+}
+
+TEST(Docs, EveryPictureIsShown) {
+  std::string pages = repository_file("README.md");
+  for (const auto& entry : std::filesystem::directory_iterator(PIPECAST_SOURCE_DIR "/docs"))
+    if (entry.path().extension() == ".md")
+      pages += repository_file("docs/" + entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(PIPECAST_SOURCE_DIR "/docs/img")) {
+    const std::string name = entry.path().filename().string();
+    EXPECT_NE(pages.find("img/" + name + ")"), std::string::npos) << name;
   }
 }
 

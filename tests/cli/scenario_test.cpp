@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <utility>
 
 #include "tests/cli/shell.hpp"
 
@@ -81,6 +83,116 @@ TEST(Scenario, ShardedBytesAreNotShardedTwice) {
   EXPECT_EQ(first["digest"], again["digest"]);
   EXPECT_EQ(first["ranks"][0]["static_bytes"], again["ranks"][0]["static_bytes"]);
   EXPECT_EQ(first["ranks"][0]["static_bytes"], 2 * (4e9 + 8e9 / 4 + 24e9 / 4));
+}
+
+/// Messages and reductions on one card: formulas for each alone, added up, miss what they cost each
+/// other.
+TEST(Scenario, ContentionMakesAStepLongerThanSeparateFormulasSay) {
+  const Workshop workshop;
+  const auto step_s = [&](const std::string& options) {
+    const Outcome run = workshop.sh(
+        "pipecast run scenarios/gradients-and-messages-share-cards.yaml --json r.json " + options);
+    EXPECT_EQ(run.code, 0) << run.err;
+    return nlohmann::json::parse(workshop.read("r.json"))["makespan_s"].get<double>();
+  };
+  const std::string unshared = " --engine longest-path";
+  const std::string no_messages = " --set workload.message='0 B'";
+  const std::string no_gradients = " --set workload.gradient='0 B'";
+  const double neither = step_s(no_messages + no_gradients);
+  const double messages = step_s(no_gradients) - neither;
+  const double reductions = step_s(no_messages + unshared) - neither;
+  EXPECT_GT(messages, 0.02);
+  EXPECT_GT(reductions, 0.02);
+  const double predicted = neither + messages + reductions;
+  EXPECT_NEAR(step_s(unshared), predicted, 1e-4 * predicted);
+  EXPECT_GT(step_s(""), 1.04 * predicted);
+}
+
+/// `{longest, shortest}` of the trace's slices whose name has this ending, on one rank.
+std::pair<double, double> durations_us(const nlohmann::json& trace, int rank,
+                                       const std::string& what) {
+  std::pair<double, double> ends{0, HUGE_VAL};
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] != "X" || event["pid"] != rank) continue;
+    if (event["name"].get<std::string>().find(what) == std::string::npos) continue;
+    ends.first = std::max(ends.first, event["dur"].get<double>());
+    ends.second = std::min(ends.second, event["dur"].get<double>());
+  }
+  return ends;
+}
+
+/// Equal buckets and equal messages: where they meet on a card, both take longer, and the trace
+/// shows it on the tracks of collectives and sends.
+TEST(Scenario, TheTraceShowsWhereReductionsAndMessagesMeet) {
+  const Workshop workshop;
+  const std::string run =
+      "pipecast run scenarios/gradients-and-messages-share-cards.yaml --quiet --trace t.json";
+  ASSERT_EQ(workshop.sh(run).code, 0);
+  const auto shared = nlohmann::json::parse(workshop.read("t.json"));
+  ASSERT_EQ(workshop.sh(run + " --engine longest-path").code, 0);
+  const auto alone = nlohmann::json::parse(workshop.read("t.json"));
+  for (const std::string what : {"4REDUCE_GRAD", "SEND_B"}) {
+    EXPECT_NEAR(durations_us(alone, 0, what).first, durations_us(alone, 0, what).second, 0.01);
+    EXPECT_NEAR(durations_us(shared, 0, what).second, durations_us(alone, 0, what).second, 0.01);
+    EXPECT_GT(durations_us(shared, 0, what).first, 1.4 * durations_us(alone, 0, what).first)
+        << what;
+  }
+}
+
+/// What an order of the dimensions costs: with Megatron's the pipeline crosses the spine, with the
+/// pipeline inside the data dimension the gradients do.
+TEST(Scenario, TheOrderOfDimensionsDecidesWhatCrossesTheSpine) {
+  const Workshop workshop;
+  const auto spine_bytes = [&](const std::string& order) {
+    const Outcome run = workshop.sh(
+        "pipecast run scenarios/gradients-and-messages-share-cards.yaml --json r.json --set "
+        "platform.leaf_nodes=4 --set parallel.order='" +
+        order + "'");
+    EXPECT_NE(run.out.find("bytes of the messages that cross each level"), std::string::npos);
+    std::map<std::string, double> bytes;
+    const auto json = nlohmann::json::parse(workshop.read("r.json"));
+    for (const auto& level : json["fabric"])
+      if (level["level"] == "spine")
+        for (const auto& traffic : level["traffic"])
+          bytes[traffic["kind"].get<std::string>()] = traffic["bytes"].get<double>();
+    return bytes;
+  };
+  // 32 replicas × 8 microbatches × 7 boundaries, there and back, of 96 MiB.
+  const double messages = 32.0 * 8 * 7 * 2 * 96 * (1 << 20);
+  // 8 rings a stage, 8 stages, 4 members, 2 · 3/4 of 1 GB each; the rings' protocol adds nothing
+  // here.
+  const double reduced = 8.0 * 8 * 4 * 1.5 * 1e9;
+  const auto megatron = spine_bytes("tp-cp-ep-dp-pp");
+  EXPECT_NEAR(megatron.at("pipeline"), messages, 1);
+  EXPECT_EQ(megatron.count("gradient-reduction"), 0u);
+  const auto inside = spine_bytes("[tensor, context, expert, pipeline, data]");
+  EXPECT_EQ(inside.count("pipeline"), 0u);
+  EXPECT_NEAR(inside.at("gradient-reduction"), reduced, 1);
+}
+
+/// Per-rank factors, jitter and blame, as a user asks for them.
+TEST(Scenario, ImperfectMachinesAreReportedWithWhoIsToBlame) {
+  const Workshop workshop;
+  const auto run = [&](const std::string& options) {
+    const Outcome outcome = workshop.sh(
+        "pipecast run scenarios/gradients-and-messages-share-cards.yaml --json r.json " + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return std::pair(outcome.out, nlohmann::json::parse(workshop.read("r.json")));
+  };
+  const double even_s = run("").second["makespan_s"];
+  const auto [slow_text, slow] = run("--set imperfections.slow_ranks='[{rank: 2, factor: 1.1}]'");
+  EXPECT_GT(slow["makespan_s"].get<double>(), even_s);
+  EXPECT_EQ(slow["replicas_simulated"], 1);  // all replicas have the slow rank
+  const auto& blame = slow["delays"]["blame_s"];
+  EXPECT_EQ(std::max_element(blame.begin(), blame.end()) - blame.begin(), 2);
+  EXPECT_NE(slow_text.find("rank 2 adds"), std::string::npos) << slow_text;
+  const auto [jitter_text, jitter] = run("--set imperfections.jitter='{sigma: 0.05, samples: 10}'");
+  EXPECT_NE(jitter_text.find("10 steps with jitter: median"), std::string::npos) << jitter_text;
+  EXPECT_GT(jitter["delays"]["p95_s"].get<double>(), jitter["delays"]["median_s"].get<double>());
+  const auto [one_text, one] = run("--set imperfections.slow_devices='[{device: 5, factor: 1.2}]'");
+  EXPECT_EQ(one["replicas_simulated"], one["replicas"]);
+  EXPECT_NE(one_text.find("rank 0 adds"), std::string::npos) << one_text;
+  EXPECT_GT(one["makespan_s"].get<double>(), even_s);  // its tensor group waits for it
 }
 
 TEST(Scenario, AModelsReportSaysWhatItsStepIsWorth) {

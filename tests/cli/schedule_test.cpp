@@ -45,12 +45,29 @@ TEST(ScheduleShow, FitsTheTerminal) {
     EXPECT_EQ(workshop.sh("COLUMNS=" + text + " pipecast schedule show 1f1b -p 8 -m 16").out,
               shown.out);
   }
+  for (const char* wordy : {"zb-h1 -p 4 -m 8 --costs 1,1,1,1", "zbv -p 4 -m 8 --costs 1,1,1,1",
+                            "dualpipe -p 4 -m 10"}) {
+    const Outcome shown = workshop.sh(std::string("pipecast schedule show --width 80 ") + wordy);
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    EXPECT_LE(widest(shown.out), 80U) << shown.out;
+  }
+}
+
+TEST(ScheduleCheck, SaysWhatOneCommunicatorCouldNotFinish) {
+  const Workshop workshop;
+  workshop.write("d.csv", "0RECV_B0,0F0,0SEND_F0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n");
+  const Outcome checked = workshop.sh("pipecast schedule check d.csv --dialect compute_comms");
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_NE(checked.out.find("note: with transfers: fifo"), std::string::npos) << checked.out;
+  EXPECT_NE(checked.out.find("0RECV_B0"), std::string::npos) << checked.out;
 }
 
 TEST(ScheduleShow, IsColouredOnATerminalOnly) {
   const Workshop workshop;
   const std::string show = "pipecast schedule show 1f1b -p 4 -m 8";
   EXPECT_EQ(workshop.sh(show).out.find('\x1b'), std::string::npos);
+  if (workshop.sh("script -qec true /dev/null").code != 0)
+    GTEST_SKIP() << "this machine gives no pseudo-terminal (a bare root without /dev/pts)";
   const std::string terminal = "script -qec '" + show + "' /dev/null";
   EXPECT_NE(workshop.sh(terminal).out.find('\x1b'), std::string::npos);
   EXPECT_EQ(workshop.sh("NO_COLOR=1 " + terminal).out.find('\x1b'), std::string::npos);

@@ -65,6 +65,42 @@ TEST(Imperfections, ASlowRankCostsItsExtraWorkButThatOfItsOwnWarmUp) {
   }
 }
 
+/// Stages on other accelerators: a factor per rank, on every replica's device of it.
+TEST(Imperfections, ASlowRankIsSlowInEveryReplica) {
+  ParallelLayout layout;
+  layout.pipeline = 2;
+  layout.data = 3;
+  const std::vector<DeviceId> devices{{0}, {1}, {2}, {3}, {4}, {5}};
+  Imperfections wrong;
+  wrong.slow_ranks = {{1, 1.25}, {1, 2.0}};
+  const Platform platform =
+      in_step(constant_delay_platform(6, {0}), wrong, layout, devices).value();
+  // Megatron's order: data before pipeline, so rank 1 has the last three.
+  for (std::size_t device = 0; device < 6; ++device)
+    EXPECT_DOUBLE_EQ(platform.devices[device].slowdown, device < 3 ? 1.0 : 2.5) << device;
+  wrong.slow_ranks = {{2, 1.1}};
+  const auto fault = in_step(constant_delay_platform(6, {0}), wrong, layout, devices);
+  ASSERT_FALSE(fault);
+  EXPECT_EQ(fault.error().front().message, "slow rank 2 does not exist, the pipeline has 2 ranks");
+}
+
+/// A tensor group exchanges in every layer, so the slowest of it sets the pace of all.
+TEST(Imperfections, ATensorGroupIsAsSlowAsItsSlowest) {
+  ParallelLayout layout;
+  layout.tensor = 2;
+  layout.pipeline = 2;
+  layout.data = 2;
+  std::vector<DeviceId> devices;
+  for (std::int32_t device = 0; device < 8; ++device) devices.push_back({device});
+  Imperfections wrong;
+  wrong.slow_devices = {{3, 1.1}, {4, 1.3}};
+  Platform platform = imperfect(constant_delay_platform(8, {0}), wrong).value();
+  platform = in_step(std::move(platform), wrong, layout, devices).value();
+  const double expected[] = {1, 1, 1.1, 1.1, 1.3, 1.3, 1, 1};
+  for (std::size_t device = 0; device < 8; ++device)
+    EXPECT_DOUBLE_EQ(platform.devices[device].slowdown, expected[device]) << device;
+}
+
 TEST(Imperfections, JitterIsReproducibleOrderedAndNeverFree) {
   const Pipeline even = one_f_one_b(4, 8, {});
   const Timeline timeline = longest_path(even.graph);

@@ -1,103 +1,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 
 #include "platforms/platform_kind.hpp"
 #include "sim/graph/flows.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
+#include "tests/support/platform_examples.hpp"
 
 namespace pipecast {
 namespace {
 
-using Texts = std::map<std::string, std::string, std::less<>>;
-
-/// One small instance of a kind, and whether the way back mirrors the way there.
-struct Example {
-  std::string kind;
-  Texts texts;
-  bool symmetric = true;
-};
-
-Texts cluster(Texts more) {
-  more.insert({{"nodes", "8"},
-               {"node_devices", "4"},
-               {"leaf_nodes", "2"},
-               {"scale_up_bandwidth", "450 GB/s"},
-               {"scale_up_latency", "2 us"},
-               {"card_bandwidth", "400 Gb/s"},
-               {"leaf_latency", "3 us"},
-               {"spine_latency", "4 us"}});
-  return more;
-}
-
-/// Traffic for another lane is forwarded at the sender's end, so the way back is another one.
-constexpr bool kForwards = false;
-
-std::vector<Example> cluster_examples() {
-  const Texts core{{"pod_nodes", "4"}, {"leaf_oversubscription", "2"}, {"core_latency", "5 us"}};
-  return {
-      {"rail-cluster", cluster(core), kForwards},
-      {"rail-cluster", cluster({{"cross_rail", "spine"}})},
-      {"rail-cluster", cluster({{"cross_rail", "spine"}, {"scale_up", "mesh"}})},
-      {"fat-tree", cluster(core)},
-      {"fat-tree", cluster({{"node_cards", "2"}})},
-      {"multi-plane", cluster(core), kForwards},
-      {"nvlink-domain", cluster({{"domain_nodes", "2"}, {"leaf_nodes", "4"}}), kForwards},
-      {"super-node",
-       cluster({{"domain_nodes", "4"}, {"leaf_nodes", "4"}, {"domain_latency", "3 us"}})},
-      {"two-sites", cluster({{"site_bandwidth", "10 GB/s"}, {"site_latency", "5 ms"}}), kForwards},
-  };
-}
-
-std::vector<Example> examples() {
-  std::vector<Example> all{
-      {"nvlink-node", {{"scale_up_bandwidth", "450 GB/s"}, {"scale_up_latency", "3 us"}}},
-      {"mesh-node", {{"wire_bandwidth", "64 GB/s"}, {"wire_latency", "1 us"}}},
-      {"mesh-node",
-       {{"wire_bandwidth", "25 GB/s"}, {"wire_latency", "1 us"}, {"shape", "ring"}},
-       false},  // two ways round of equal length
-      {"mesh-node",
-       {{"wire_bandwidth", "25 GB/s"}, {"wire_latency", "1 us"}, {"shape", "cube-mesh"}},
-       false},
-      {"pcie-tree",
-       {{"nodes", "2"},
-        {"socket_switches", "2"},
-        {"device_bandwidth", "31 GB/s"},
-        {"uplink_bandwidth", "31 GB/s"},
-        {"socket_bandwidth", "20 GB/s"},
-        {"card_bandwidth", "25 GB/s"},
-        {"switch_latency", "1 us"},
-        {"socket_latency", "2 us"},
-        {"node_latency", "3 us"},
-        {"card_latency", "5 us"}}},
-      {"torus", {{"shape", "3x5"}, {"wire_bandwidth", "90 GB/s"}, {"wire_latency", "1 us"}}, false},
-      {"torus",
-       {{"shape", "2x4x3"},
-        {"slices", "2"},
-        {"wraps", "false"},
-        {"wire_bandwidth", "90 GB/s"},
-        {"host_bandwidth", "25 GB/s"},
-        {"host_latency", "20 us"}},
-       false},  // dimension order differs on the way back
-  };
-  const std::vector<Example> clusters = cluster_examples();
-  all.insert(all.end(), clusters.begin(), clusters.end());
-  return all;
-}
-
-Platform make(const Example& example) {
-  const std::vector<PlatformKind> kinds = builtin_platform_kinds();
-  const PlatformKind* kind = find_platform_kind(kinds, example.kind);
-  EXPECT_NE(kind, nullptr) << example.kind;
-  const Result<FieldValues> values = parse_fields(kind->fields, example.texts);
-  EXPECT_TRUE(values) << render(values.error());
-  Result<Platform> platform = make_platform(*kind, *values);
-  EXPECT_TRUE(platform) << render(platform.error());
-  return *platform;
-}
+using testing::example_platform;
+using testing::platform_examples;
+using testing::PlatformExample;
 
 /// The name of the link that carries the other direction.
 std::string mirrored(const std::string& name) {
@@ -115,16 +32,16 @@ void for_each_pair(const Platform& platform, Visit visit) {
 }
 
 TEST(PlatformLaws, EveryRegisteredKindHasAnExample) {
-  const std::vector<Example> all = examples();
+  const std::vector<PlatformExample> all = platform_examples();
   for (const PlatformKind& kind : builtin_platform_kinds())
-    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Example& example) {
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const PlatformExample& example) {
       return example.kind == kind.name;
     })) << kind.name;
 }
 
 TEST(PlatformLaws, EveryPairHasARouteWithoutRepeatedLinks) {
-  for (const Example& example : examples()) {
-    const Platform platform = make(example);
+  for (const PlatformExample& example : platform_examples()) {
+    const Platform platform = example_platform(example);
     for_each_pair(platform, [&](DeviceId from, DeviceId to) {
       const Result<Route> way = route(platform, from, to);
       ASSERT_TRUE(way) << example.kind << render(way.error());
@@ -137,8 +54,8 @@ TEST(PlatformLaws, EveryPairHasARouteWithoutRepeatedLinks) {
 }
 
 TEST(PlatformLaws, TheWayBackTakesAsLong) {
-  for (const Example& example : examples()) {
-    const Platform platform = make(example);
+  for (const PlatformExample& example : platform_examples()) {
+    const Platform platform = example_platform(example);
     for_each_pair(platform, [&](DeviceId from, DeviceId to) {
       const Route there = *route(platform, from, to);
       const Route back = *route(platform, to, from);
@@ -149,9 +66,9 @@ TEST(PlatformLaws, TheWayBackTakesAsLong) {
 }
 
 TEST(PlatformLaws, TheWayBackMirrorsTheWayThereWhereDeclared) {
-  for (const Example& example : examples()) {
+  for (const PlatformExample& example : platform_examples()) {
     if (!example.symmetric) continue;
-    const Platform platform = make(example);
+    const Platform platform = example_platform(example);
     for_each_pair(platform, [&](DeviceId from, DeviceId to) {
       const Route forth = *route(platform, from, to);
       const Route home = *route(platform, to, from);
@@ -166,8 +83,8 @@ TEST(PlatformLaws, TheWayBackMirrorsTheWayThereWhereDeclared) {
 }
 
 TEST(PlatformLaws, OneFlowTakesLatencyPlusBytesOverBandwidth) {
-  for (const Example& example : examples()) {
-    const Platform platform = make(example);
+  for (const PlatformExample& example : platform_examples()) {
+    const Platform platform = example_platform(example);
     for_each_pair(platform, [&](DeviceId from, DeviceId to) {
       for (const double bytes : {1.0, 1e6, 1e11}) {
         const std::vector<Flow> flows{{from, to, Bytes{bytes}}};
@@ -182,8 +99,8 @@ TEST(PlatformLaws, OneFlowTakesLatencyPlusBytesOverBandwidth) {
 
 /// One random chain of flows per kind on fat pipes: no flow slows another.
 TEST(PlatformLaws, EvaluatorsAgreeWhereLinksAreNotShared) {
-  for (const Example& example : examples()) {
-    Platform platform = make(example);
+  for (const PlatformExample& example : platform_examples()) {
+    Platform platform = example_platform(example);
     for (Link& link : platform.links) link.sharing = Sharing::FatPipe;
     const auto devices = static_cast<std::int32_t>(platform.devices.size());
     std::vector<Flow> flows;
@@ -207,15 +124,16 @@ TEST(PlatformLaws, EvaluatorsAgreeWhereLinksAreNotShared) {
 }
 
 TEST(PlatformLaws, BuildingTwiceGivesTheSame) {
-  for (const Example& example : examples()) EXPECT_EQ(make(example), make(example));
+  for (const PlatformExample& example : platform_examples())
+    EXPECT_EQ(example_platform(example), example_platform(example));
 }
 
 TEST(PlatformLaws, SixteenThousandDevicesHaveRoutesOfAtMostEightLinks) {
-  const Platform platform = make({"rail-cluster",
-                                  {{"nodes", "2048"},
-                                   {"pod_nodes", "256"},
-                                   {"scale_up_bandwidth", "450 GB/s"},
-                                   {"card_bandwidth", "400 Gb/s"}}});
+  const Platform platform = example_platform({"rail-cluster",
+                                              {{"nodes", "2048"},
+                                               {"pod_nodes", "256"},
+                                               {"scale_up_bandwidth", "450 GB/s"},
+                                               {"card_bandwidth", "400 Gb/s"}}});
   ASSERT_EQ(platform.devices.size(), 16384u);
   for (std::int32_t from = 0; from < 16384; ++from)
     for (const std::int32_t step : {1, 8, 9, 257, 8191}) {

@@ -117,7 +117,7 @@ double span_of(const std::string& name, const Shape& shape, const Texts& params,
 TEST(ZbAutoLaws, UnevenStagesAreNeverWorseThanTheOrdersOfEvenOnes) {
   const Shape shape{8, 1, 24};
   const Texts budget = {{"moves", "20000"}, {"memory_limit", "8"}};
-  for (const std::size_t slow : {0, 3, 7})
+  for (const std::size_t slow : {0U, 3U, 7U})
     for (const double factor : {0.6, 1.3, 2.0}) {
       Workload uneven = uniform_workload(shape, {{30}, {29}, {20}});
       StageCost& cost = uneven.costs[slow];

@@ -176,13 +176,39 @@ std::vector<std::string> algorithm_missing(const Sources& sources) {
       "std::lower_bound(", "std::upper_bound("};
   std::vector<std::string> missing;
   for (const auto& [file, text] : sources) {
-    const bool calls = std::any_of(kCalls.begin(), kCalls.end(), [&](std::string_view call) {
-      return text.find(call) != std::string::npos;
-    });
+    const bool calls = std::any_of(kCalls.begin(), kCalls.end(),
+                                   [&, text = std::string_view(text)](std::string_view call) {
+                                     return text.find(call) != std::string::npos;
+                                   });
     std::set<std::string> seen;
     if (calls && !reaches_algorithm(sources, file, seen)) missing.push_back(file);
   }
   return missing;
+}
+
+std::vector<std::string> types_defined_twice(const Sources& sources) {
+  static const std::regex kType(R"((?:struct|class|enum class) (\w+(?:::\w+)*)\b[^;(]*\{.*)");
+  static const std::regex kNamespace(R"(namespace ?([\w:]*) \{)");
+  std::map<std::string, std::string> home;
+  std::vector<std::string> twice;
+  for (const auto& [file, text] : sources) {
+    std::vector<std::string> spaces;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch match;
+      if (std::regex_match(line, match, kNamespace)) {
+        spaces.push_back(match[1].length() > 0 ? match[1].str() : "anonymous in " + file);
+      } else if (line.starts_with("}  // namespace") && !spaces.empty()) {
+        spaces.pop_back();
+      } else if (std::regex_match(line, match, kType)) {
+        std::string name;
+        for (const std::string& space : spaces) name += space + "::";
+        const auto [first, fresh] = home.emplace(name + match[1].str(), file);
+        if (!fresh) twice.push_back(first->first + ": " + first->second + ", " + file);
+      }
+    }
+  }
+  return twice;
 }
 
 std::vector<std::string> include_cycles(const Sources& sources) {

@@ -34,6 +34,10 @@ std::vector<std::string> headers_not_first(const Sources& sources);
 /// not.
 std::vector<std::string> algorithm_missing(const Sources& sources);
 
+/// Types of one name in one namespace: two that no source includes together compile and link, and
+/// each then destroys the other's objects through the functions that the linker merged.
+std::vector<std::string> types_defined_twice(const Sources& sources);
+
 /// Each circle of headers, as `a -> b -> a`.
 std::vector<std::string> include_cycles(const Sources& sources);
 

@@ -11,6 +11,17 @@ using Strings = std::vector<std::string>;
 
 Sources ours() { return read_sources(PIPECAST_SOURCE_DIR); }
 
+TEST(Layering, NoTwoTypesShareAName) {
+  EXPECT_EQ(types_defined_twice(read_sources(PIPECAST_SOURCE_DIR)), std::vector<std::string>{});
+  const std::string cluster =
+      "namespace pipecast {\nstruct Cluster {\n};\n}  // namespace pipecast\n";
+  const std::string hidden =
+      "namespace pipecast {\nnamespace {\nstruct Cluster {\n};\n}  // namespace\n"
+      "}  // namespace pipecast\n";
+  EXPECT_EQ(types_defined_twice({{"a.hpp", cluster}, {"b.hpp", cluster}, {"c.cpp", hidden}}),
+            std::vector<std::string>{"pipecast::Cluster: a.hpp, b.hpp"});
+}
+
 TEST(Layering, EveryIncludeIsInTheTable) { EXPECT_EQ(wall_violations(ours()), Strings{}); }
 
 TEST(Layering, WhoCallsAnAlgorithmIncludesIt) {

@@ -57,5 +57,12 @@ TEST(Quantity, NumbersReadBackTheSame) {
     EXPECT_EQ(parse_number(format_number(number)).value(), number);
 }
 
+TEST(Quantity, CountsOfBytesAreWrittenAsIntegers) {
+  EXPECT_EQ(format_number(1e9), "1000000000");
+  EXPECT_EQ(format_number(-3e15), "-3000000000000000");
+  EXPECT_EQ(format_number(-0.0), "0");
+  EXPECT_EQ(format_number(1e300), "1e+300");
+}
+
 }  // namespace
 }  // namespace pipecast

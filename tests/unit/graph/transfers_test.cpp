@@ -131,6 +131,11 @@ TEST(Transfers, SaysWhichReceiveBlocksWhichSend) {
   EXPECT_EQ(op_text(found[0].blocking), "0RECV_B0");
   EXPECT_EQ(found[0].seconds, 2);  // ready at 2, gradient 0 comes at 4
   EXPECT_EQ(head_of_line_warnings(found).back(), "rank 0: 0RECV_B0 kept 0SEND_F1 waiting for 2 s");
+  // SimGrid's clock is a sum: what differs in its last bits has not waited.
+  Timeline rounded = eager(*graph);
+  for (Interval& interval : rounded.intervals)
+    if (interval.end_s == 4) interval.end_s = 2 + 4e-16;
+  EXPECT_TRUE(head_of_line(*graph, rounded).empty());
   EXPECT_TRUE(head_of_line(*graph, Timeline{std::vector<Interval>(graph->tasks.size())}).empty());
 }
 

@@ -157,15 +157,90 @@ TEST(PlatformXml, FaultsHaveTheirPlaceAndASuggestion) {
 TEST(PlatformXml, RefusesWhatItDoesNotRead) {
   EXPECT_NE(faults("<zone id=\"z\" routing=\"Vivaldi\"/>").find("routing 'Vivaldi' is not read"),
             std::string::npos);
-  EXPECT_NE(faults("<cluster id=\"c\" prefix=\"h\" suffix=\"\" radical=\"0-1\" speed=\"1f\" "
-                   "bw=\"1GBps\" lat=\"1us\" topology=\"TORUS\" topo_parameters=\"2\"/>")
-                .find("a cluster of topology 'TORUS' is not read"),
-            std::string::npos);
   EXPECT_NE(faults("").find("a platform has one outermost zone, not 0"), std::string::npos);
   EXPECT_NE(faults("<zone id=\"z\" routing=\"Full\"/>").find("the platform has no hosts"),
             std::string::npos);
   const auto old = read_platform_xml("<platform version=\"3\"><zone/></platform>", "old.xml");
   EXPECT_NE(render(old.error()).find("only version 4"), std::string::npos);
+}
+
+std::string cluster_fault(const std::string& radical, const std::string& more) {
+  return faults("<cluster id=\"c\" prefix=\"h\" suffix=\"\" radical=\"" + radical +
+                "\" speed=\"1f\" bw=\"1GBps\" lat=\"1us\" " + more + "/>\n");
+}
+
+std::string wired_fault(const std::string& radical, const std::string& topology,
+                        const std::string& parameters) {
+  return cluster_fault(radical,
+                       "topology=\"" + topology + "\" topo_parameters=\"" + parameters + "\"");
+}
+
+/// tests/agree/simgrid_clusters_test.cpp compares what is read with SimGrid.
+TEST(PlatformXml, ClustersThatAreNotReadSayWhy) {
+  const auto expect = [](const std::string& text, const char* message) {
+    EXPECT_NE(text.find(std::string("machine.xml:4:1: error: ") + message), std::string::npos)
+        << text;
+  };
+  expect(wired_fault("0-1", "HYPERCUBE", "2"), "a cluster of topology 'HYPERCUBE' is not read");
+  expect(wired_fault("0-6", "TORUS", "4,2"), "the topology has 8 hosts, the radical 7");
+  expect(wired_fault("0-7", "TORUS", "4,x"), "topo_parameters '4,x' are not the sizes of a torus");
+  expect(wired_fault("0-7", "TORUS", "99999999999999999999"), "topo_parameters");
+  expect(wired_fault("0-7", "FAT_TREE", "2;4,2;1,2"),
+         "topo_parameters '2;4,2;1,2' are not those of a");
+  expect(wired_fault("0-7", "FAT_TREE", "2;4,4;1,2;1,1"),
+         "the topology has 16 hosts, the radical 8");
+  expect(wired_fault("0-7", "FAT_TREE", "2;4,2;9999,9999;999,999"), "the fat tree has more than");
+  expect(wired_fault("0-7", "DRAGONFLY", "2,1;2,1;2,1"), "topo_parameters '2,1;2,1;2,1' are not");
+  expect(wired_fault("0-5", "DRAGONFLY", "3,1;1,1;2,1;1"), "3 groups need as many blades");
+  expect(wired_fault("0-599", "TORUS", "600"), "more than 512 hosts in a cluster that is not flat");
+  expect(cluster_fault("0-1", "limiter_link=\"1GBps\""), "limiter_link is not read");
+  expect(cluster_fault("0-1", "topology=\"TORUS\""), "<cluster> needs topo_parameters");
+  expect(cluster_fault("3-1", ""), "radical '3-1' is not a list of ranges");
+  expect(cluster_fault("0-9999999", ""), "radical '0-9999999' has more than");
+}
+
+TEST(PlatformXml, LargeFlatClustersAreReadWithoutWritingRoutesOut) {
+  const auto wide = [](const std::string& id, int hosts) {
+    return "<cluster id=\"" + id + "\" prefix=\"" + id + "\" suffix=\"\" radical=\"0-" +
+           std::to_string(hosts - 1) + "\" speed=\"1Gf\" bw=\"10GBps\" lat=\"5us\" router_id=\"r" +
+           id + "\" bb_bw=\"20GBps\" bb_lat=\"1us\"/>\n";
+  };
+  const std::string joined = "<zone id=\"z\" routing=\"Full\">\n" + wide("a", 3000) +
+                             wide("b", 2000) +
+                             "<link id=\"l\" bandwidth=\"1GBps\" latency=\"50us\"/>\n"
+                             "<zoneRoute src=\"a\" dst=\"b\" gw_src=\"GATE\" gw_dst=\"rb\">"
+                             "<link_ctn id=\"l\"/></zoneRoute>\n</zone>\n";
+  const auto with_gate = [&](const std::string& gate) {
+    std::string text = joined;
+    return text.replace(text.find("GATE"), 4, gate);
+  };
+  const Platform platform = read(with_gate("ra"));
+  ASSERT_EQ(platform.devices.size(), 5000u);
+  EXPECT_EQ(way(platform, 0, 2999), "a_link_0_UP, a_backbone, a_link_2999_DOWN");
+  EXPECT_EQ(way(platform, 7, 3004), "a_link_7_UP, a_backbone, l, b_backbone, b_link_4_DOWN");
+  EXPECT_EQ(way(platform, 4999, 0), "b_link_1999_UP, b_backbone, l, a_backbone, a_link_0_DOWN");
+  EXPECT_EQ(innermost_groups(platform)[2999], 0);
+  EXPECT_EQ(innermost_groups(platform)[3000], 1);
+  // A host as the gateway makes ways that levels cannot say.
+  EXPECT_NE(
+      faults(with_gate("a5")).find("more than 512 hosts, and not all of them in flat clusters"),
+      std::string::npos);
+}
+
+/// What is read is written as hosts, links and routes, and read back the same.
+TEST(PlatformXml, WiredClustersAreWrittenAndReadBack) {
+  for (const auto& [topology, parameters] : std::vector<std::pair<std::string, std::string>>{
+           {"TORUS", "4,2"}, {"FAT_TREE", "2;4,2;1,2;1,2"}, {"DRAGONFLY", "2,1;2,2;2,1;1"}}) {
+    const Platform first = read(
+        "<cluster id=\"c\" prefix=\"h\" suffix=\"\" radical=\"0-7\" speed=\"1f\" bw=\"1GBps\" "
+        "lat=\"1us\" topology=\"" +
+        topology + "\" topo_parameters=\"" + parameters +
+        "\"><prop id=\"memory\" value=\"80000000000\"/></cluster>\n");
+    const auto second = read_platform_xml(*write_platform_xml(first), "machine.xml");
+    ASSERT_TRUE(second) << topology << render(second.error());
+    EXPECT_EQ(*second, first) << topology;
+    EXPECT_EQ(first.devices[7].memory.value, 80e9);
+  }
 }
 
 TEST(PlatformXml, RefusesBrokenAndHostileXml) {

@@ -173,6 +173,18 @@ TEST(Scenario, GradientsAreReducedAfterEachBackwardOnceTheyAreSharded) {
   EXPECT_TRUE(reduction("{data: 2, gradient_reduction: {every: microbatch}}"));
 }
 
+TEST(Scenario, ParametersAreGatheredForEachUseOnceTheyAreSharded) {
+  const auto each_use = [](const std::string& parallel) {
+    return good(kHead +
+                "workload: {costs: {forward: 1 ms, backward: 2 ms}}\nparallel: " + parallel + "\n")
+        .parallel.gathers_each_use();
+  };
+  EXPECT_FALSE(each_use("{data: 2, zero: 2}"));
+  EXPECT_TRUE(each_use("{data: 2, zero: 3}"));
+  EXPECT_TRUE(each_use("{data: 2, zero: 3, parameter_gather: {every: microbatch}}"));
+  EXPECT_FALSE(each_use("{data: 2, zero: 3, parameter_gather: {every: step}}"));
+}
+
 TEST(Scenario, WhatAStageExchangesAndWhatADeviceKeeps) {
   const Scenario scenario = good(kHead +
                                  "workload:\n"

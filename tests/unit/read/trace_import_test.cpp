@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/read/measured_file.hpp"
+#include "sim/read/trace_extent.hpp"
 #include "sim/read/trace_operations.hpp"
 
 namespace pipecast {
@@ -22,6 +23,7 @@ constexpr std::string_view kHost =
 {"ph":"X","cat":"cpu_op","name":"aten::mm","tid":7,"ts":110,"dur":20},
 {"ph":"X","cat":"user_annotation","name":"PP:1B0","tid":7,"ts":210,"dur":100}]})";
 
+/// The runtime took 10 us from the receive to the first host operation, and as long after the last.
 TEST(TraceImport, TakesTheWaitForTheInputOff) {
   const auto content = read(kHost);
   ASSERT_TRUE(content) << message(content.error());
@@ -33,8 +35,55 @@ TEST(TraceImport, TakesTheWaitForTheInputOff) {
   ASSERT_EQ(steps->front().ops.size(), 2u);
   const MeasuredOp& forward = steps->front().ops[0];
   EXPECT_NEAR(forward.begin_s, 110e-6, 1e-12);
-  EXPECT_NEAR(forward.end_s, 200e-6, 1e-12);
+  EXPECT_NEAR(forward.end_s, 190e-6, 1e-12);
   EXPECT_NEAR(forward.waited_s, 100e-6, 1e-12);
+  const MeasuredOp& backward = steps->front().ops[1];
+  EXPECT_NEAR(backward.begin_s, 220e-6, 1e-12);
+  EXPECT_NEAR(backward.end_s, 300e-6, 1e-12);
+}
+
+constexpr TraceHostOp host_op(double begin_us, float length_us,
+                              TraceHostOp::Sort sort = TraceHostOp::Sort::Other) {
+  return {.thread = 7, .begin_us = begin_us, .length_us = length_us, .sort = sort};
+}
+
+const TraceSlice kSlice{"PP:0F0", 7, 100, 1100};
+
+TEST(SliceExtent, TheLossFollowsTheForwardOfAStageThatIsSilent) {
+  const std::vector<TraceHostOp> ops = {host_op(150, 20), host_op(160, 5), host_op(980, 30),
+                                        host_op(1020, 50)};
+  SliceQuestion question{.slice = kSlice, .input_us = 100, .is_forward = true};
+  const SliceExtent forward = extent_of(look_into(question, ops), 50);
+  EXPECT_DOUBLE_EQ(forward.begin_us, 150);
+  EXPECT_DOUBLE_EQ(forward.end_us, 930);
+  question.is_forward = false;
+  EXPECT_DOUBLE_EQ(extent_of(look_into(question, ops), 50).end_us, 1070);
+}
+
+TEST(SliceExtent, WorkOnTheHostIsNeverCutOff) {
+  const std::vector<TraceHostOp> ops = {host_op(150, 400), host_op(600, 480)};
+  const SliceQuestion question{.slice = kSlice, .input_us = 100, .is_forward = true};
+  EXPECT_DOUBLE_EQ(extent_of(look_into(question, ops), 50).end_us, 1080);
+}
+
+TEST(SliceExtent, ALateFirstOperationDoesNotDelayTheBegin) {
+  const std::vector<TraceHostOp> ops = {host_op(400, 20)};
+  const SliceSight late = look_into({.slice = kSlice, .input_us = 100}, ops);
+  EXPECT_DOUBLE_EQ(extent_of(late, 50).begin_us, 150);
+  const std::vector<SliceSight> sights = {late, look_into({.slice = kSlice, .input_us = 350}, ops),
+                                          look_into({.slice = kSlice, .input_us = 360}, ops),
+                                          look_into({.slice = kSlice, .input_us = 500}, ops)};
+  EXPECT_DOUBLE_EQ(usual_head_us(sights), 50);
+}
+
+TEST(SliceExtent, SendsPostedInsideEndTheComputation) {
+  const std::vector<TraceHostOp> ops = {host_op(110, 10, TraceHostOp::Sort::Posting),
+                                        host_op(150, 20),
+                                        host_op(900, 50, TraceHostOp::Sort::Posting)};
+  const SliceQuestion question{.slice = kSlice, .input_us = 100, .posts_inside = true};
+  const SliceExtent extent = extent_of(look_into(question, ops), 50);
+  EXPECT_DOUBLE_EQ(extent.begin_us, 150);
+  EXPECT_DOUBLE_EQ(extent.end_us, 850);
 }
 
 TEST(TraceImport, PrefersTheDeviceAndCountsTransferKernels) {

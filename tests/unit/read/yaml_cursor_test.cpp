@@ -181,6 +181,17 @@ TEST(YamlCursor, UnknownKeysAreAllReportedWithSuggestions) {
   EXPECT_EQ(list[1].hint, "one of: ranks, chunks");
 }
 
+TEST(YamlCursor, FaultsBeyondTheLimitAreCounted) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "k" + std::to_string(i) + ": 1\n";
+  const YamlDocument document = parsed(text);
+  FaultList faults;
+  YamlCursor::root(document, faults).expect_map({"ranks"});
+  const Diagnostics list = faults.take("f.yaml");
+  ASSERT_EQ(list.size(), FaultList::kMaxFaults + 1);
+  EXPECT_EQ(list.back().message, "and 4900 more faults");
+}
+
 TEST(YamlCursor, MissingAndEmptyKeys) {
   const YamlDocument document = parsed("a:\nb: {c: ~}\n");
   FaultList faults;

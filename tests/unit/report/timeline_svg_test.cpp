@@ -56,6 +56,26 @@ std::string xml_fault(const std::string& text) {
   return open.empty() ? "" : "unclosed " + open.back();
 }
 
+/// Brightness that is left of a colour such as #b4d6f4 in grey print, 0 to 1 (BT.601).
+double grey_of(const std::string& color) {
+  const auto part = [&](std::size_t at) { return std::stoi(color.substr(at, 2), nullptr, 16); };
+  return (0.299 * part(1) + 0.587 * part(3) + 0.114 * part(5)) / 255;
+}
+
+/// F, I, B and W stay apart in grey print, from each other and from the idle background.
+TEST(TimelineSvg, KindsSurviveGreyPrinting) {
+  const std::string svg = drawn(run_of(2, 2));
+  std::vector<double> greys;
+  for (const char* name : {"bg", "f", "i", "b", "w"}) {
+    std::smatch match;
+    const std::regex fill("\\." + std::string(name) + "\\{fill:(#[0-9a-f]+)\\}");
+    ASSERT_TRUE(std::regex_search(svg, match, fill)) << name;
+    const std::string color = match[1].str();
+    greys.push_back(color.size() == 7 ? grey_of(color) : 1.0);
+  }
+  for (std::size_t i = 1; i < greys.size(); ++i) EXPECT_GT(greys[i - 1] - greys[i], 0.13) << i;
+}
+
 TEST(TimelineSvg, HasABoxAndANumberPerOperation) {
   const auto run = run_of(4, 8);
   const std::string svg = drawn(run, {.title = "a <b> & \"c\"", .labels = TimeLabels::Ticks});

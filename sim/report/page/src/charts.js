@@ -96,9 +96,11 @@ function xyOptions(chart, colors) {
   const scatter = chart.kind === 'scatter';
   const most = Math.max(0, ...chart.limits.map((limit) => limit.y));
   const highest = (axis) => chart.series.reduce((top, series) => series[axis].reduce((a, b) => Math.max(a, b), top), axis === 'y' ? most : 0);
+  const least = chart.series.reduce((low, series) => series.x.reduce((a, b) => Math.min(a, b), low), Infinity);
+  const isRight = (x) => x - least > 0.7 * (highest('x') - least);
   const series = chart.series.map((series, i) => ({
     name: series.name, type: scatter ? 'scatter' : 'line', step: chart.kind === 'steps' ? 'end' : undefined,
-    data: Array.from(series.x, (x, j) => [x, series.y[j]]), showSymbol: scatter, symbolSize: 9, sampling: undefined,
+    data: Array.from(series.x, (x, j) => (scatter && isRight(x) ? { value: [x, series.y[j]], label: { position: 'left' } } : [x, series.y[j]])), showSymbol: scatter, symbolSize: 9, sampling: undefined,
     itemStyle: { color: colorOf(chart, i, colors) }, lineStyle: { width: 1.4 }, emphasis: { focus: 'series' },
     label: { show: Boolean(series.labels), position: 'right', color: colors.ink, formatter: (item) => series.labels?.[item.dataIndex] ?? '' },
     labelLayout: { hideOverlap: true },
@@ -113,10 +115,10 @@ function xyOptions(chart, colors) {
       formatIn(chart.y.unit, item.value[1]), item.color)).join('') + (sorted.length > 14 ? `<div>and ${sorted.length - 14} more</div>` : '');
   };
   return {
-    ...common(colors, chart), legend: legendOf(chart, colors), series,
+    ...common(colors, chart), grid: { ...common(colors, chart).grid, bottom: chart.x.name ? 36 : 12 }, legend: legendOf(chart, colors), series,
     tooltip: { ...common(colors, chart).tooltip, trigger: scatter ? 'item' : 'axis', formatter: describe },
     xAxis: axisOf(chart.x, colors, scatter ? { scale: true, ...bytesTo(chart.x, highest('x')) } : { min: 'dataMin', max: 'dataMax' }),
-    yAxis: axisOf(chart.y, colors, { scale: scatter, nameGap: 60, max: most > 0 ? (range) => Math.max(range.max, most * 1.02) : undefined, ...bytesTo(chart.y, highest('y')) }),
+    yAxis: axisOf(chart.y, colors, { scale: scatter, nameLocation: 'end', nameGap: 8, nameTextStyle: { color: colors.soft, align: 'left' }, max: most > 0 ? (range) => Math.max(range.max, most * 1.02) : undefined, ...bytesTo(chart.y, highest('y')) }),
     dataZoom: scatter ? [] : [{ type: 'inside', filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true }],
   };
 }
@@ -160,10 +162,10 @@ function waterfallOptions(chart, colors) {
     ...common(colors, chart), grid: { ...common(colors, chart).grid, top: 12, right: narrow ? 76 : 130 },
     tooltip: { ...common(colors, chart).tooltip, trigger: 'item', formatter: (item) => lineOf(chart.categories[item.dataIndex], `${formatIn(chart.y.unit, changes[item.dataIndex], 5)} (${share(item.dataIndex)})`) },
     xAxis: axisOf(chart.y, colors, narrow ? { splitNumber: 2 } : {}),
-    yAxis: { type: 'category', inverse: true, data: chart.categories, axisLabel: { color: colors.soft, width: narrow ? 90 : 150, overflow: 'break' }, axisLine: { lineStyle: { color: colors.rule } } },
+    yAxis: { type: 'category', inverse: true, data: chart.categories, axisLabel: { color: colors.soft, width: narrow ? 90 : 150, overflow: 'break', lineHeight: 14 }, axisLine: { lineStyle: { color: colors.rule } } },
     series: [
-      { type: 'bar', stack: 'all', data: hidden, itemStyle: { color: 'transparent' }, silent: true, tooltip: { show: false } },
-      { type: 'bar', stack: 'all', data: shown, barCategoryGap: '25%', label: { show: true, position: 'right', color: colors.ink, formatter: (item) => `${item.dataIndex === 0 || item.dataIndex === last ? '' : '+ '}${formatIn(chart.y.unit, changes[item.dataIndex], 4)}${narrow ? '' : ` (${share(item.dataIndex)})`}` } },
+      { type: 'bar', stack: 'all', data: hidden, itemStyle: { color: 'transparent', decal: { color: 'transparent' } }, silent: true, tooltip: { show: false } },
+      { type: 'bar', stack: 'all', data: shown, barCategoryGap: '25%', label: { show: true, position: 'right', color: colors.ink, formatter: (item) => `${item.dataIndex === 0 || item.dataIndex === last ? '' : changes[item.dataIndex] < 0 ? '\u2212 ' : '+ '}${formatIn(chart.y.unit, Math.abs(changes[item.dataIndex]), 4)}${narrow ? '' : ` (${share(item.dataIndex)})`}` } },
     ],
   };
 }

@@ -2,7 +2,7 @@
 
 const light = {
   ink: '#1a1a1a', paper: '#ffffff', soft: '#5f5f5f', rule: '#d8d8d8', panel: '#f6f6f6',
-  forward: '#a9cff0', backward: '#2f7351', input: '#ef9f57', weight: '#6b3f8a', other: '#8a8a8a',
+  forward: '#b4d6f4', backward: '#35805a', input: '#e58f43', weight: '#47226a', other: '#8a8a8a',
   collective: '#b0584f', exchange: '#d8c24a',
   idle: '#f0f0f0', warmup: '#e3c16f', steady: '#c9733d', cooldown: '#9fb7a3', transfer: '#8d5aa8',
   busy: '#3b6ea5', critical: '#c2185b', link: '#1a1a1a', limit: '#b3261e',

@@ -13,7 +13,7 @@ install(DIRECTORY sim schedules platforms DESTINATION ${CMAKE_INSTALL_INCLUDEDIR
 install(DIRECTORY platforms scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/pipecast
         FILES_MATCHING PATTERN "*.yaml" PATTERN "*.csv" PATTERN "*.xml")
 
-configure_package_config_file(cmake/pipecast-config.cmake.in ${PROJECT_BINARY_DIR}/pipecast-config.cmake
+configure_package_config_file(tools/cmake/pipecast-config.cmake.in ${PROJECT_BINARY_DIR}/pipecast-config.cmake
                               INSTALL_DESTINATION ${package_folder} PATH_VARS CMAKE_INSTALL_DATADIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/pipecast-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/pipecast-config.cmake ${PROJECT_BINARY_DIR}/pipecast-config-version.cmake

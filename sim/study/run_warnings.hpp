@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sim/graph/transfers.hpp"
+#include "sim/model/platform.hpp"
+#include "sim/model/program.hpp"
+#include "sim/report/summary.hpp"
+
+namespace pipecast {
+
+/// What the policy leaves out of a file that spells out its own sends and receives.
+std::vector<std::string> transfer_warnings(const Program& program, TransferPolicy policy);
+
+/// The longest path lets messages pass each other freely; where a link then carries more than it
+/// can, its step is too short.
+std::vector<std::string> overload_warnings(const Summary& summary, const Platform& platform);
+
+}  // namespace pipecast
