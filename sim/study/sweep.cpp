@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <numeric>
 #include <optional>
 #include <queue>
@@ -221,8 +220,6 @@ Result<void> merge(Store& target, const std::vector<std::string>& parts) {
   Result<StoreHeader> header = target.header();
   if (!header) return fail(header.error());
   for (const std::string& path : parts) {
-    std::error_code unknown;
-    if (std::filesystem::equivalent(path, target.path(), unknown)) continue;
     const Result<Store> part = Store::open(path, StoreAccess::Read);
     if (!part) return fail(part.error());
     const Result<StoreHeader> other = part->header();

@@ -53,7 +53,7 @@ Result<SweepEnd> sweep(const Study& study, const ReadContext& context, Store& st
 /// Every row of the store, all of them of candidates that the study has.
 Result<std::vector<StudyRow>> rows_of(const Study& study, const Store& store);
 
-/// Puts the rows of other parts of the same study into `target`, which may be among them.
+/// Puts the rows of other parts of the same study into `target`.
 Result<void> merge(Store& target, const std::vector<std::string>& parts);
 
 }  // namespace pipecast

@@ -250,23 +250,6 @@ TEST(StudyFaults, PartsOfDifferentStudiesAreNotMerged) {
                      "'2.db' holds rows of another study");
 }
 
-/// `merge parts/*.db --out parts/all.db` a second time names the result among the parts.
-TEST(StudyFaults, TheResultOfAMergeMayBeAmongItsParts) {
-  const Workshop workshop;
-  workshop.write("busy.yaml", busy_study());
-  const WholeStudy whole = run_whole(workshop, "busy.yaml");
-  ASSERT_EQ(workshop
-                .sh("mkdir parts; for i in 1 2; do\n"
-                    "pipecast sweep busy.yaml --out parts/$i.db --shard $i/2 --quiet; done")
-                .code,
-            0);
-  for (int time = 0; time < 2; ++time) {
-    const Outcome merged = workshop.sh("pipecast study merge parts/*.db --out parts/all.db");
-    EXPECT_EQ(merged.code, 0) << merged.err;
-    EXPECT_TRUE(same_table(exported(workshop, "parts/all.db"), whole.csv));
-  }
-}
-
 /// A part that has screened but let SimGrid run nothing: the merge knows.
 TEST(StudyFaults, AMergeSaysWhatIsNotFinished) {
   const Workshop workshop;
