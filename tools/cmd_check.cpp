@@ -121,14 +121,13 @@ ExitCode check_one(const std::string& path, const CLI::App& app, const Session& 
   if (!scenario) return report_faults(scenario.error());
   const Result<PreparedRun> prepared = prepare(*scenario, session.context());
   if (!prepared) return report_faults(prepared.error());
-  if (const Diagnostics faults = does_not_fit(*prepared, scenario->where("platform"));
-      !faults.empty())
-    return report_faults(faults);
+  const Diagnostics faults = does_not_fit(*prepared, scenario->where("platform"));
   if (given(app, "--show-defaults"))
     std::cout << "# " << path << "\n" << scenario_text(*scenario, session.context());
   else
-    std::cout << path << ": ok\n" << plan_text(*scenario, *prepared, session);
-  return ExitCode::Done;
+    std::cout << path << (faults.empty() ? ": ok\n" : ": does not fit\n")
+              << plan_text(*scenario, *prepared, session);
+  return faults.empty() ? ExitCode::Done : report_faults(faults);
 }
 
 ExitCode act_check(const CLI::App& app, const Session& plain_session) {

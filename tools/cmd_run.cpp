@@ -97,18 +97,24 @@ Result<void> write_outputs(std::vector<Output>& outputs, const RunView& view) {
 }
 
 /// A result like any other, but one that no machine can have: said at the end, with its exit code.
-Diagnostics does_not_fit(const Summary& summary, const SourceSpan& platform) {
+Diagnostics does_not_fit(const RunView& run, const SourceSpan& platform) {
+  std::vector<RankSummary> ranks = run.summary.ranks;
+  // A model's memory is known part by part, buffers and allowances included.
+  for (std::size_t rank = 0; rank < run.footprints.size(); ++rank) {
+    ranks[rank].peak_memory = run.footprints[rank].needed;
+    ranks[rank].fits = run.footprints[rank].fits;
+  }
   const auto over = [](const RankSummary& rank) { return !rank.fits; };
-  const auto count = std::count_if(summary.ranks.begin(), summary.ranks.end(), over);
+  const auto count = std::count_if(ranks.begin(), ranks.end(), over);
   if (count == 0) return {};
-  const RankSummary& worst = *std::max_element(
-      summary.ranks.begin(), summary.ranks.end(), [](const RankSummary& a, const RankSummary& b) {
+  const RankSummary& worst =
+      *std::max_element(ranks.begin(), ranks.end(), [](const RankSummary& a, const RankSummary& b) {
         return a.peak_memory - a.capacity < b.peak_memory - b.capacity;
       });
   return {infeasible(fmt::format("{} of {} ranks need more memory than their device has; rank {} "
                                  "needs {} of {}",
-                                 count, summary.ranks.size(), worst.rank.value,
-                                 format(worst.peak_memory), format(worst.capacity)),
+                                 count, ranks.size(), worst.rank.value, format(worst.peak_memory),
+                                 format(worst.capacity)),
                      "more ranks or chunks, another schedule, or recomputation", platform)};
 }
 
@@ -144,8 +150,7 @@ ExitCode act_run(const CLI::App& app, const Session& plain_session) {
   if (!quiet && !stdout_taken) write_text_summary(view, std::cout);
   if (Result<void> written = write_outputs(*outputs, view); !written)
     return report_faults(written.error());
-  if (const Diagnostics faults = does_not_fit(view.summary, scenario->where("platform"));
-      !faults.empty())
+  if (const Diagnostics faults = does_not_fit(view, scenario->where("platform")); !faults.empty())
     return report_faults(faults);
   return ExitCode::Done;
 }

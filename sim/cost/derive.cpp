@@ -169,6 +169,21 @@ Seconds update_seconds(const TrainingPlan& plan, const DeviceModel& device,
   return Seconds{memory_seconds(device, kUpdateTraffic * (dense + experts))};
 }
 
+StageSync stage_sync(const TrainingPlan& plan, const ClusterLinks& links,
+                     const StageDerivation& held) {
+  StageSync sync;
+  sync.optimizer = held.optimizer;
+  if (plan.layout.zero == 3) return sync;
+  const double dense = links.data.known() ? held.parameters : 0;
+  const double experts = links.expert_data.known() ? held.expert_parameters : 0;
+  sync.gradients = Bytes{plan.gradient_bytes * (dense + experts)};
+  sync.expert_gradients = Bytes{plan.gradient_bytes * experts};
+  if (plan.layout.zero == 0) return sync;
+  sync.parameters = Bytes{kWeightBytes * (dense + experts)};
+  sync.expert_parameters = Bytes{kWeightBytes * experts};
+  return sync;
+}
+
 std::vector<StageLayers> balanced_stages(const TrainingPlan& plan, const DeviceModel& device,
                                          const ClusterLinks& links) {
   const LayerPrices prices = price(plan, device, links);
@@ -242,6 +257,8 @@ Result<Derivation> derive(const TrainingPlan& plan, const DeviceModel& device,
   const ParameterCounts counts = parameter_counts(plan.model);
   Derivation result;
   result.workload.stages = static_cast<int>(plan.stages.size());
+  // Without a pipeline there are no messages whose end the host waits for.
+  if (plan.layout.pipeline > 1) result.workload.overheads.operation = Seconds{device.operation_s};
   int first_layer = 0;
   for (const StageLayers& stage : plan.stages) {
     const StageParameters held = stage_parameters(plan, counts, stage, first_layer);
@@ -256,6 +273,10 @@ Result<Derivation> derive(const TrainingPlan& plan, const DeviceModel& device,
                                      Seconds{unit.recompute.total() + unit.input.total()},
                                      Seconds{unit.weight.total()}});
     result.workload.bytes.push_back(stage_bytes(plan, prices, stage, first_layer, held));
+    const StageSync sync = stage_sync(plan, links, derived);
+    const double layers = std::max(1, stage.encoder + stage.layers + stage.mtp);
+    result.layer_gradient = std::max(result.layer_gradient, sync.gradients / layers);
+    result.workload.sync.push_back(sync);
     result.stages.push_back(derived);
     first_layer += stage.layers;
   }
@@ -289,39 +310,6 @@ Result<TrainingPlan> with_stages(TrainingPlan plan, const DeviceModel& device,
   if (Diagnostics faults = check(plan.stages, plan.model, plan.layout); !faults.empty())
     return fail(std::move(faults));
   return plan;
-}
-
-StepTail step_tail(const TrainingPlan& plan, const Derivation& derivation,
-                   const ClusterLinks& links) {
-  StepTail worst;
-  const auto ranks = static_cast<std::size_t>(plan.layout.pipeline);
-  const bool sharded = plan.layout.zero > 0;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    StepTail tail;
-    double last_backward = 0;
-    for (std::size_t stage = rank; stage < derivation.stages.size(); stage += ranks) {
-      const StageDerivation& held = derivation.stages[stage];
-      const StageCost& cost = derivation.workload.costs[stage];
-      tail.optimizer += held.optimizer;
-      last_backward += (cost.backward_input + cost.backward_weight).value;
-      if (plan.layout.zero == 3) continue;  // inside the operations already
-      const auto once = [&](double bytes) {
-        return Seconds{gather_seconds(links.data, bytes * held.parameters) +
-                       gather_seconds(links.expert_data, bytes * held.expert_parameters)};
-      };
-      tail.gradients += (sharded ? 1.0 : 2.0) * once(plan.gradient_bytes);
-      if (sharded) tail.parameters += once(kWeightBytes);
-    }
-    if (plan.communication.data == Exposure::Overlapped) {
-      // The last layer's share has nothing left to hide behind.
-      const double layers = std::max(1.0, double{1} * plan.model.layers / plan.layout.pipeline);
-      const double share = tail.gradients.value / layers;
-      tail.gradients = Seconds{std::max(share, tail.gradients.value - last_backward)};
-      tail.parameters = Seconds{tail.parameters.value / layers};
-    }
-    if (tail.total() > worst.total()) worst = tail;
-  }
-  return worst;
 }
 
 }  // namespace pipecast

@@ -25,6 +25,7 @@ struct Derivation {
   double model_flops = 0;     ///< of a step, all devices (model_flops_per_token × tokens)
   double hardware_flops = 0;  ///< … with what is computed again
   double tokens = 0;          ///< of a step
+  Bytes layer_gradient;       ///< largest gradient of a stage ÷ its layers: reduced at once
   double peak_flops = 0;      ///< of one device, 16 bits: what utilization is measured against
   std::vector<std::string> warnings;
 
@@ -33,7 +34,10 @@ struct Derivation {
 
 /// Stage by stage: forward, input gradient (with what is recomputed before it) and weight gradient
 /// seconds; messages (2·s·b·h ÷ context ÷ tensor: each device of a tensor group sends its part);
-/// activations (activation.hpp); parameters, gradients and 12 optimizer bytes per parameter. Pure,
+/// activations (activation.hpp); parameters, gradients and 12 optimizer bytes per parameter; what
+/// is exchanged with replicas (Workload::sync), layer by layer, and the update. Weights that ZeRO 3
+/// gathers, and their gradients, are inside the operations; where no link is known, nothing is
+/// exchanged. Pure,
 /// reads nothing; O(stages + measured shapes). Precondition: check(layout, model) and check(stages,
 /// model, layout) are empty.
 Result<Derivation> derive(const TrainingPlan& plan, const DeviceModel& device,
@@ -44,19 +48,5 @@ Result<Derivation> derive(const TrainingPlan& plan, const DeviceModel& device,
 /// divide, the layout string is wrong.
 Result<TrainingPlan> with_stages(TrainingPlan plan, const DeviceModel& device,
                                  const ClusterLinks& links);
-
-/// The end of a step on the slowest rank, where the graph does not carry it: what of the gradient
-/// reduction is not hidden behind the last backward passes, the update, and the gathering of
-/// updated parameters. By formula: a ring through the group.
-struct StepTail {
-  Seconds gradients;
-  Seconds optimizer;
-  Seconds parameters;
-
-  Seconds total() const { return gradients + optimizer + parameters; }
-  bool operator==(const StepTail&) const = default;
-};
-StepTail step_tail(const TrainingPlan& plan, const Derivation& derivation,
-                   const ClusterLinks& links);
 
 }  // namespace pipecast

@@ -15,6 +15,8 @@ constexpr double kKernelGap_s = 3e-6;
 constexpr double kAttentionForward = 0.60;
 constexpr double kAttentionBackward = 0.50;
 constexpr double kMultiprocessors = 128;
+/// Sorting tokens reaches 0.1879 of the bandwidth where streams reach 0.91 (SimuMax, A100 PCIe).
+constexpr double kPermutationOfMemory = 0.1879 / 0.91;
 
 constexpr double kTileOverhead_s = 2.5e-6;
 constexpr double kAttentionHalfSequence = 512;
@@ -71,6 +73,45 @@ double operand_bytes(MatrixClass matrices) {
   return 2;
 }
 
+double attention_curve(const DeviceModel& device, const AttentionShape& shape, AttentionPass pass) {
+  const double ceiling =
+      pass == AttentionPass::Forward ? device.attention_forward : device.attention_backward;
+  const double by_sequence = shape.sequence / (shape.sequence + kAttentionHalfSequence);
+  const double width = shape.value_width;
+  return ceiling * by_sequence * std::min(1.0, width / (width + 32) / (128.0 / (128 + 32)));
+}
+
+void add_attention_samples(DeviceModel& device, const KernelFacts& facts) {
+  for (const AttentionSample& sample : facts.attention) {
+    const AttentionShape shape{sample.heads * sample.sequence, sample.sequence, sample.query_width,
+                               sample.value_width};
+    device.attention_samples.push_back(
+        {std::log(shape.rows), std::log(shape.sequence), shape.query_width, shape.value_width,
+         sample.pass, sample.fraction / attention_curve(device, shape, sample.pass)});
+  }
+}
+
+/// How measured kernels near a shape compare with the curve; 1 where there are none.
+double attention_correction(const DeviceModel& device, const AttentionShape& shape,
+                            AttentionPass pass) {
+  const double log_rows = std::log(shape.rows);
+  const double log_sequence = std::log(shape.sequence);
+  double weights = 0;
+  double sum = 0;
+  for (const DeviceModel::AttentionNeighbour& near : device.attention_samples) {
+    if (near.pass != pass || near.query_width != shape.query_width ||
+        near.value_width != shape.value_width)
+      continue;
+    const double square = (near.log_rows - log_rows) * (near.log_rows - log_rows) +
+                          (near.log_sequence - log_sequence) * (near.log_sequence - log_sequence);
+    if (square > kNeighbourhood * kNeighbourhood) continue;
+    const double weight = 1 / (square + 1e-4);
+    weights += weight;
+    sum += weight * near.relative;
+  }
+  return weights > 0 ? sum / weights : 1;
+}
+
 void add_samples(DeviceModel& device, const KernelFacts& facts) {
   for (const GemmSample& sample : facts.gemm) {
     const double curve =
@@ -123,6 +164,7 @@ Result<DeviceModel> device_model(const Accelerator& accelerator, const KernelFac
       numeric(facts.kernel_gap, kKernelGap_s, "gap between kernels", device.notes);
   device.host_launch_s =
       facts.host_launch && facts.host_launch->value ? *facts.host_launch->value : 0;
+  device.operation_s = facts.operation && facts.operation->value ? *facts.operation->value : 0;
   device.attention_forward = numeric(facts.attention_forward, kAttentionForward,
                                      "efficiency of attention, forward", device.notes);
   device.attention_backward = numeric(facts.attention_backward, kAttentionBackward,
@@ -130,7 +172,11 @@ Result<DeviceModel> device_model(const Accelerator& accelerator, const KernelFac
   device.multiprocessors = numeric(
       facts.multiprocessors, value_or(accelerator, Property::Multiprocessors, kMultiprocessors),
       "number of multiprocessors", device.notes);
+  device.permutation = facts.permutation && facts.permutation->value
+                           ? *facts.permutation->value
+                           : kPermutationOfMemory * device.memory;
   add_samples(device, facts);
+  add_attention_samples(device, facts);
   return device;
 }
 
@@ -187,13 +233,15 @@ double memory_seconds(const DeviceModel& device, double bytes) {
   return bytes / (device.memory_bandwidth * device.memory);
 }
 
-double attention_seconds(const DeviceModel& device, double flops, double sequence,
-                         double head_width, AttentionPass pass) {
-  const double ceiling =
-      pass == AttentionPass::Forward ? device.attention_forward : device.attention_backward;
-  const double by_sequence = sequence / (sequence + kAttentionHalfSequence);
-  const double by_width = std::min(1.0, head_width / (head_width + 32) / (128.0 / (128 + 32)));
-  return flops / (device.peak[0] * ceiling * by_sequence * by_width);
+double permutation_seconds(const DeviceModel& device, double bytes) {
+  return bytes / (device.memory_bandwidth * device.permutation);
+}
+
+double attention_seconds(const DeviceModel& device, double flops, const AttentionShape& shape,
+                         AttentionPass pass) {
+  const double fraction =
+      attention_curve(device, shape, pass) * attention_correction(device, shape, pass);
+  return flops / (device.peak[0] * fraction);
 }
 
 }  // namespace pipecast

@@ -50,6 +50,29 @@ struct GemmSample {
   bool operator==(const GemmSample&) const = default;
 };
 
+enum class AttentionPass : std::uint8_t { Forward, Backward };
+
+/// One causal attention kernel: `rows` queries of all heads and sequences together, each against
+/// up to `sequence` keys.
+struct AttentionShape {
+  double rows = 1;
+  double sequence = 1;
+  double query_width = 128;  ///< of a head; that of its keys too
+  double value_width = 128;
+};
+
+/// A measured attention kernel: fraction of the 16-bit peak, the masked half not counted.
+struct AttentionSample {
+  AttentionPass pass = AttentionPass::Forward;
+  double sequence = 1;
+  double heads = 1;  ///< times sequences
+  double query_width = 128;
+  double value_width = 128;
+  double fraction = 0;
+
+  bool operator==(const AttentionSample&) const = default;
+};
+
 /// What was measured or calibrated of an accelerator's kernels; platforms/kernels/*.yaml.
 struct KernelFacts {
   std::array<std::optional<Figure>, 3> matmul;  ///< [MatrixClass] fraction of peak, large matrices
@@ -59,8 +82,13 @@ struct KernelFacts {
   std::optional<Figure> attention_backward;
   std::optional<Figure> multiprocessors;
   std::optional<Figure> host_launch;  ///< seconds of the host per kernel; 0: never in the way
+  std::optional<Figure> operation;    ///< seconds per operation of a pipeline in which the device
+                                      ///< waits for the host; left out: none
+  std::optional<Figure> permutation;  ///< fraction of the nominal bandwidth when sorting tokens
   std::vector<GemmSample> gemm;
   std::string gemm_source;
+  std::vector<AttentionSample> attention;
+  std::string attention_source;
 
   bool operator==(const KernelFacts&) const = default;
 };
@@ -78,18 +106,32 @@ struct DeviceModel {
 
     bool operator==(const Neighbour&) const = default;
   };
+  /// A measured attention kernel beside the curve.
+  struct AttentionNeighbour {
+    double log_rows = 0;
+    double log_sequence = 0;
+    double query_width = 128;
+    double value_width = 128;
+    AttentionPass pass = AttentionPass::Forward;
+    double relative = 1;
+
+    bool operator==(const AttentionNeighbour&) const = default;
+  };
 
   std::string accelerator;
   std::array<double, 3> peak{};    ///< [MatrixClass] FLOP/s; 0: the device has none
   std::array<double, 3> matmul{};  ///< [MatrixClass] fraction that large matrices reach
   double memory_bandwidth = 0;     ///< bytes/s, nominal
   double memory = 0.8;             ///< fraction of it that streaming kernels reach
+  double permutation = 0.2;        ///< fraction of it that sorting tokens by expert reaches
   double kernel_gap_s = 0;
   double host_launch_s = 0;
+  double operation_s = 0;
   double attention_forward = 0;
   double attention_backward = 0;
   double multiprocessors = 0;
   std::vector<Neighbour> samples;
+  std::vector<AttentionNeighbour> attention_samples;
   std::vector<std::string> notes;  ///< every number that nobody measured or published
 
   double peak_of(MatrixClass matrices) const { return peak[static_cast<std::size_t>(matrices)]; }
@@ -123,15 +165,16 @@ struct GemmTime {
 GemmTime gemm_time(const DeviceModel& device, const GemmShape& shape, GemmPass pass,
                    MatrixClass matrices);
 
-/// Seconds of a kernel that streams `bytes`.
+/// Seconds of a kernel that streams `bytes`; of one that puts rows of a matrix into another order.
 double memory_seconds(const DeviceModel& device, double bytes);
+double permutation_seconds(const DeviceModel& device, double bytes);
 
-enum class AttentionPass : std::uint8_t { Forward, Backward };
-
-/// Seconds of a fused attention kernel of `flops` (backward: 2.5 × the forward's): the fraction
-/// rises with the sequence as s / (s + 512), which fits FlashAttention 2 on A100 and 3 on H100,
-/// causal, head width 128; narrower heads are slower as d / (d + 32) relative to 128.
-double attention_seconds(const DeviceModel& device, double flops, double sequence,
-                         double head_width, AttentionPass pass);
+/// Seconds of a fused attention kernel of `flops` (the masked half not counted; backward: 2.5 × the
+/// forward's). Measured kernels of the same head widths within a factor of 1.6 in rows and sequence
+/// together correct the curve. The curve: the fraction rises with the sequence as s / (s + 512),
+/// which fits FlashAttention 2 on A100 and 3 on H100, causal, head width 128; narrower heads are
+/// slower as d / (d + 32) relative to 128.
+double attention_seconds(const DeviceModel& device, double flops, const AttentionShape& shape,
+                         AttentionPass pass);
 
 }  // namespace pipecast

@@ -60,6 +60,9 @@ struct TrainingPlan {
   double gradient_bytes = 4;                        ///< per parameter, accumulated and reduced
   bool fused_kernels = true;            ///< norms, dropouts and residuals in one kernel each
   bool recompute_communication = true;  ///< a recomputed layer repeats its collectives
+  bool update_barrier = true;  ///< the update waits for all ranks (norm of the gradient); without
+                               ///< it (Qi et al. 2024, section 4) a rank's next step follows its
+                               ///< last operation, and a step takes the longest span of a rank
 
   bool operator==(const TrainingPlan&) const = default;
 };

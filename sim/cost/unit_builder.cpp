@@ -62,6 +62,10 @@ void UnitBuilder::linear(double m, double k, double n, double groups) {
   product(unit_.weight, {k, m, n, groups}, GemmPass::WeightGradient, matrices);
   cast(unit_.forward, m * k * groups);
   cast(unit_.input, m * n * groups);
+  if (plan_.fused_kernels || !plan_.model.linear_bias) return;
+  // The bias is added by a kernel of its own, its gradient is a sum over the tokens.
+  add_memory(unit_.forward, 2 * kElement * m * n * groups);
+  add_memory(unit_.weight, kElement * m * n * groups);
 }
 
 void UnitBuilder::linear_16(double m, double k, double n) {
@@ -75,16 +79,24 @@ void UnitBuilder::stream(double forward_bytes, double input_bytes) {
   if (input_bytes > 0) add_memory(unit_.input, input_bytes);
 }
 
+void UnitBuilder::permutation(double bytes) {
+  for (PassSeconds* pass : {&unit_.forward, &unit_.input}) {
+    pass->memory_s += permutation_seconds(device_, bytes);
+    pass->kernels += 1;
+  }
+}
+
 void UnitBuilder::flash(double flops) {
-  const double sequence = plan_.layout.sequence;
-  const double width = plan_.model.value_width() / double{1} / plan_.model.heads;
-  core_.attention_s +=
-      attention_seconds(device_, flops / 2, sequence, width, AttentionPass::Forward);
+  const ParallelLayout& layout = plan_.layout;
+  const double heads = double{1} * plan_.model.heads / layout.tensor;
+  const AttentionShape shape{heads * tokens_, double{1} * layout.sequence,
+                             double{1} * plan_.model.query_width() / plan_.model.heads,
+                             double{1} * plan_.model.value_width() / plan_.model.heads};
+  core_.attention_s += attention_seconds(device_, flops / 2, shape, AttentionPass::Forward);
   core_.flops += flops / 2;
   core_.kernels += 1;
   const double backward = kBackwardOfAttention * flops / 2;
-  unit_.input.attention_s +=
-      attention_seconds(device_, backward, sequence, width, AttentionPass::Backward);
+  unit_.input.attention_s += attention_seconds(device_, backward, shape, AttentionPass::Backward);
   unit_.input.flops += backward;
   unit_.input.kernels += 2;
 }
@@ -110,9 +122,20 @@ void UnitBuilder::unfused(double flops) {
   const double entries = batches * rows * layout.sequence;
   add_memory(core_, entries * 2 * kElement);
   add_memory(unit_.input, entries * 3 * kElement);
+  if (!plan_.fused_kernels) unfused_scores(entries, batches * rows * width);
   if (!plan_.kernels.dropout) return;
   add_memory(core_, entries * (2 * kElement + 1));
   add_memory(unit_.input, entries * (2 * kElement + 1));
+}
+
+/// Scale and mask as passes over the scores; queries, keys, values and the result copied between
+/// the order of tokens and that of heads.
+void UnitBuilder::unfused_scores(double entries, double values) {
+  for (PassSeconds* pass : {&core_, &unit_.input}) {
+    for (int scale_and_mask = 0; scale_and_mask < 2; ++scale_and_mask)
+      add_memory(*pass, entries * 2 * kElement);
+    for (int copy = 0; copy < 4; ++copy) add_memory(*pass, values * 2 * kElement);
+  }
 }
 
 void UnitBuilder::attention() {

@@ -19,6 +19,8 @@ class UnitBuilder {
   void linear_16(double m, double k, double n);
   /// A kernel that streams bytes: in the forward and in the input gradient.
   void stream(double forward_bytes, double input_bytes);
+  /// Tokens put into another order, forward and back.
+  void permutation(double bytes);
   /// The attention core, fused or as products and softmax; also what recomputing it costs.
   void attention();
   /// A pair of collectives around a block of linear layers: gather before, scatter after.
@@ -36,6 +38,7 @@ class UnitBuilder {
   void cast(PassSeconds& pass, double values);
   void flash(double flops);
   void unfused(double flops);
+  void unfused_scores(double entries, double values);
   void add_memory(PassSeconds& pass, double bytes);
   void settle(PassSeconds& pass) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace pipecast {
 namespace {
@@ -14,6 +15,9 @@ struct StageWork {
   std::vector<std::size_t> uses;                ///< of its parameters: places in its rank's order
   std::vector<std::uint32_t> weight_gradients;  ///< program order
 };
+
+/// Whose parameters: all devices of a stage hold them, or those of the same experts.
+enum class Owner : std::uint8_t { All, Experts };
 
 class Exchanges {
  public:
@@ -32,10 +36,12 @@ class Exchanges {
     for (int stage = 0; stage < program_.placement.stages; ++stage) add_stage({stage});
     if (!faults_.empty()) return fail(std::move(faults_));
     std::stable_sort(early_.begin(), early_.end(), [](const Exchange& a, const Exchange& b) {
-      return a.before.front() < b.before.front();
+      return std::tie(a.before.front(), a.share) < std::tie(b.before.front(), b.share);
     });
     std::stable_sort(reductions_.begin(), reductions_.end(),
-                     [](const Exchange& a, const Exchange& b) { return a.after < b.after; });
+                     [](const Exchange& a, const Exchange& b) {
+                       return std::tie(a.after, a.share) < std::tie(b.after, b.share);
+                     });
     std::vector<Exchange> all = std::move(early_);
     all.insert(all.end(), reductions_.begin(), reductions_.end());
     all.insert(all.end(), late_.begin(), late_.end());
@@ -77,18 +83,23 @@ class Exchanges {
 
   void add_stage(Stage stage) {
     const StageSync& sync = workload_.sync[stage.at()];
-    add_reductions(stage, sync.gradients - sync.expert_gradients, false);
-    add_reductions(stage, sync.expert_gradients, true);
+    add_reductions(stage, sync.gradients - sync.expert_gradients, Owner::All);
+    add_reductions(stage, sync.expert_gradients, Owner::Experts);
     if (layout_.zero == 0) return;
-    add_gather(stage, sync.parameters - sync.expert_parameters, false);
-    add_gather(stage, sync.expert_parameters, true);
+    add_gather(stage, sync.parameters - sync.expert_parameters, Owner::All);
+    add_gather(stage, sync.expert_parameters, Owner::Experts);
+  }
+
+  double buckets_of(Bytes gradient) const {
+    const Bytes bucket = layout_.gradient_reduction.bucket;
+    return bucket.value > 0 ? std::ceil(gradient.value / bucket.value) : 1;
   }
 
   /// Buckets of a chunk follow each other; each is a collective of its own.
-  void add_reductions(Stage stage, Bytes bytes, bool experts) {
+  void add_reductions(Stage stage, Bytes bytes, Owner owner) {
     if (bytes.value <= 0) return;
     const GradientReduction& how = layout_.gradient_reduction;
-    const double pieces = how.bucket.value > 0 ? std::ceil(bytes.value / how.bucket.value) : 1;
+    const double pieces = buckets_of(bytes);
     if (pieces > kMaxBuckets) {
       faults_.push_back(infeasible("the gradient of stage " + std::to_string(stage.value) +
                                        " makes " + std::to_string(static_cast<long long>(pieces)) +
@@ -101,13 +112,15 @@ class Exchanges {
     exchange.algorithm = how.algorithm;
     exchange.bytes = bytes / pieces;
     exchange.stage = stage;
-    exchange.experts = experts;
+    exchange.experts = owner == Owner::Experts;
     exchange.ranks = holders(stage);
     for (const std::vector<std::uint32_t>& after : moments(exchange.ranks, stage)) {
       if (after.empty()) continue;  // nothing computes gradients
       exchange.after = after;
-      for (int piece = 0; piece < static_cast<int>(pieces); ++piece)
+      for (int piece = 0; piece < static_cast<int>(pieces); ++piece) {
+        exchange.share = how.overlap ? (piece + 1) / pieces : 1;
         reductions_.push_back(exchange);
+      }
     }
   }
 
@@ -129,7 +142,7 @@ class Exchanges {
     return result;
   }
 
-  void add_gather(Stage stage, Bytes bytes, bool experts) {
+  void add_gather(Stage stage, Bytes bytes, Owner owner) {
     if (bytes.value <= 0) return;
     Exchange exchange;
     exchange.kind = OpKind::Unshard;
@@ -137,7 +150,8 @@ class Exchanges {
     exchange.algorithm = layout_.parameter_gather.algorithm;
     exchange.bytes = bytes;
     exchange.stage = stage;
-    exchange.experts = experts;
+    exchange.experts = owner == Owner::Experts;
+    exchange.share = 0;
     exchange.ranks = holders(stage);
     if (layout_.gathers_each_use()) {
       for (const int rank : exchange.ranks) add_gathers_of_uses(exchange, rank);
@@ -147,7 +161,16 @@ class Exchanges {
       if (const std::uint32_t first = work(stage.value, rank).first_forward; first != kNone)
         exchange.before.push_back(first);
     if (layout_.parameter_gather.overlap || layout_.zero == 3) {
-      early_.push_back(exchange);
+      // As many pieces as the gradient has, which is cut where a layer ends.
+      const StageSync& sync = workload_.sync[stage.at()];
+      const Bytes gradient =
+          exchange.experts ? sync.expert_gradients : sync.gradients - sync.expert_gradients;
+      const int pieces = static_cast<int>(std::max(1.0, buckets_of(gradient)));
+      exchange.bytes = bytes / pieces;
+      for (int piece = 0; piece < pieces; ++piece) {
+        exchange.share = double{1} * piece / pieces;
+        early_.push_back(exchange);
+      }
       return;
     }
     exchange.before.clear();

@@ -16,8 +16,11 @@ struct Exchange {
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::Automatic;
   Bytes bytes;
   Stage stage;
-  bool experts = false;               ///< between the devices that hold the same experts
-  bool after_update = false;          ///< waits for the optimizer of its ranks
+  bool experts = false;       ///< between the devices that hold the same experts
+  bool after_update = false;  ///< waits for the optimizer of its ranks
+  /// Reductions: share of the last task of `after` that must have run. Gathers: share of the task
+  /// of `before` that runs without it.
+  double share = 1;
   std::vector<int> ranks;             ///< those that hold the stage: two in bidirectional schedules
   std::vector<std::uint32_t> after;   ///< tasks of the pipeline that must have ended
   std::vector<std::uint32_t> before;  ///< tasks of the pipeline that wait for its end
@@ -30,8 +33,10 @@ inline constexpr int kMaxBuckets = 4096;
 /// gathered before the first forward of their stage (or after the update, or before each forward
 /// and input gradient, as FSDP does when it gives them up after each use), gradients are added up
 /// when the last backward of their chunk has ended (or after each backward, or after the rank's
-/// last operation), bucket by bucket. With ZeRO the sum is scattered. `pipeline` is the graph of
-/// one replica. Infeasible when a bucket is too small.
+/// last operation), bucket by bucket. Buckets (GradientReduction::bucket) of a gradient appear one
+/// after the other while the last backward still runs; as many pieces of the parameters are
+/// gathered while the first forward already does. With ZeRO the sum is scattered. `pipeline` is the
+/// graph of one replica. Infeasible when a bucket is too small.
 Result<std::vector<Exchange>> exchanges_of(const TaskGraph& pipeline, const Program& program,
                                            const Workload& workload, const ParallelLayout& layout);
 

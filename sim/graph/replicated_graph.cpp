@@ -150,7 +150,7 @@ class Replicator {
       add_collective(exchange, group, set++);
       if (!faults_.empty()) return;
     }
-    shared_slot_ += 2;
+    if (set > 0) shared_slot_ += 2;  // slots are counted without holes
   }
 
   /// Everybody's own readiness, the moment all are ready, the flows, the moment all have ended.
@@ -176,7 +176,7 @@ class Replicator {
     for (const int replica : group) {
       for (const int rank : exchange.ranks) last_in(exchange)[place(replica, rank)] = end;
       for (const std::uint32_t waiting : exchange.before)
-        edges_.emplace_back(end, id(replica, waiting));
+        hold_back(exchange, replica, waiting, end);
     }
   }
 
@@ -185,11 +185,60 @@ class Replicator {
     return last_collective_[exchange.kind == OpKind::Unshard ? 1 : 0];
   }
 
+  /// Some seconds within an operation of the replica.
+  std::uint32_t add_delay(const Exchange& exchange, int replica, std::uint32_t task, double share) {
+    const std::uint32_t operation = id(replica, task);
+    Task delay = moment(static_cast<std::size_t>(graph_.tasks[operation].rank), exchange);
+    delay.stream = Stream::Collective;
+    delay.seconds = share * graph_.tasks[operation].seconds;
+    return add_own(delay, replica);
+  }
+
+  /// The task after which the exchange's share of an operation has run: the operation itself, or a
+  /// delay that begins when it does.
+  std::uint32_t reached(const Exchange& exchange, int replica, std::uint32_t task) {
+    if (exchange.share >= 1) return id(replica, task);
+    const std::uint32_t delay = add_delay(exchange, replica, task, exchange.share);
+    for (const std::uint32_t before : predecessors_of(task))
+      edges_.emplace_back(id(replica, before), delay);
+    if (const auto held = held_back_.find(id(replica, task)); held != held_back_.end())
+      for (const std::uint32_t before : held->second) edges_.emplace_back(before, delay);
+    return delay;
+  }
+
+  /// The operation waits for the exchange; or, when a share of it runs without, the rest of it
+  /// does: what follows waits for the exchange and that rest.
+  void hold_back(const Exchange& exchange, int replica, std::uint32_t task, std::uint32_t end) {
+    if (exchange.share <= 0) {
+      edges_.emplace_back(end, id(replica, task));
+      return;
+    }
+    const std::uint32_t delay = add_delay(exchange, replica, task, 1 - exchange.share);
+    edges_.emplace_back(end, delay);
+    for (auto [next, last] = boost::adjacent_vertices(task, pipeline_.dependencies); next != last;
+         ++next) {
+      edges_.emplace_back(delay, id(replica, *next));
+      held_back_[id(replica, *next)].push_back(delay);
+    }
+  }
+
+  const std::vector<std::uint32_t>& predecessors_of(std::uint32_t task) {
+    if (predecessors_.empty()) {
+      predecessors_.resize(pipeline_.tasks.size());
+      for (std::uint32_t i = 0; i < pipeline_.tasks.size(); ++i)
+        for (auto [next, end] = boost::adjacent_vertices(i, pipeline_.dependencies); next != end;
+             ++next)
+          predecessors_[*next].push_back(i);
+    }
+    return predecessors_[task];
+  }
+
   std::uint32_t add_readiness(const Exchange& exchange, int replica, int rank) {
     const std::size_t here = place(replica, rank);
     const std::uint32_t ready = add_own(moment(here, exchange), replica);
     for (const std::uint32_t before : exchange.after)
-      if (pipeline_.tasks[before].rank == rank) edges_.emplace_back(id(replica, before), ready);
+      if (pipeline_.tasks[before].rank == rank)
+        edges_.emplace_back(reached(exchange, replica, before), ready);
     if (last_in(exchange)[here] != kNone) edges_.emplace_back(last_in(exchange)[here], ready);
     if (exchange.after_update && updated_[here] != kNone)
       edges_.emplace_back(updated_[here], ready);
@@ -253,6 +302,9 @@ class Replicator {
   std::vector<std::uint32_t> updated_;       ///< [place] its optimizer
   std::vector<std::uint32_t> next_slot_;     ///< [replica]
   std::vector<std::uint32_t> last_compute_;  ///< [rank] task of the pipeline
+  /// What a task waits for besides.
+  std::map<std::uint32_t, std::vector<std::uint32_t>> held_back_;
+  std::vector<std::vector<std::uint32_t>> predecessors_;  ///< [task of the pipeline]; on demand
   std::uint32_t shared_slot_ = 0;
   Diagnostics faults_;
 };

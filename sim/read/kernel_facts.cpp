@@ -83,6 +83,44 @@ void read_gemm(const YamlCursor& gemm, KernelFacts& facts) {
   for (std::size_t i = 0; i < rows->size(); ++i) read_row(rows->item(i), facts);
 }
 
+void read_attention_row(const YamlCursor& row, KernelFacts& facts) {
+  if (!row.is_list() || row.size() != 6) {
+    row.fault("a row is [pass, sequence, heads, query width, value width, fraction]");
+    return;
+  }
+  AttentionSample sample;
+  const std::array<std::string, 2> passes{"forward", "backward"};
+  const auto pass = row.item(0).choice(passes);
+  const FieldInfo size = number_field("size", 1, kLargestSize);
+  const std::array<double AttentionSample::*, 4> sizes{
+      &AttentionSample::sequence, &AttentionSample::heads, &AttentionSample::query_width,
+      &AttentionSample::value_width};
+  bool good = pass.has_value();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto value = row.item(i + 1).field(size);
+    if (value) sample.*sizes[i] = std::get<double>(*value);
+    good = good && value;
+  }
+  const auto fraction = row.item(5).field(number_field("fraction", 1e-4, 1));
+  if (!good || !fraction) return;
+  sample.pass = *pass == passes[0] ? AttentionPass::Forward : AttentionPass::Backward;
+  sample.fraction = std::get<double>(*fraction);
+  facts.attention.push_back(sample);
+}
+
+void read_attention(const YamlCursor& attention, KernelFacts& facts) {
+  if (!attention.expect_map({"source", "rows"})) return;
+  facts.attention_source = text_of(attention, "source");
+  const auto rows = attention.require("rows");
+  if (!rows) return;
+  if (!rows->is_list()) {
+    rows->fault(
+        "rows must be a list of [pass, sequence, heads, query width, value width, fraction]");
+    return;
+  }
+  for (std::size_t i = 0; i < rows->size(); ++i) read_attention_row(rows->item(i), facts);
+}
+
 }  // namespace
 
 Result<KernelFacts> read_kernel_facts(std::string_view text, const std::string& file) {
@@ -92,8 +130,8 @@ Result<KernelFacts> read_kernel_facts(std::string_view text, const std::string& 
   const YamlCursor root = YamlCursor::root(*document, faults);
   KernelFacts facts;
   if (!root.expect_map({"matmul_bf16", "matmul_fp8", "matmul_fp4", "memory", "kernel_gap",
-                        "host_launch", "attention_forward", "attention_backward", "multiprocessors",
-                        "gemm"}))
+                        "host_launch", "operation", "attention_forward", "attention_backward",
+                        "multiprocessors", "permutation", "gemm", "attention"}))
     return fail(faults.take(file));
   const FieldInfo fraction = number_field("fraction", 1e-3, 1);
   const FieldInfo time{"time", FieldKind::Time, 0, 1, {}, {}, {}};
@@ -102,10 +140,13 @@ Result<KernelFacts> read_kernel_facts(std::string_view text, const std::string& 
   facts.memory = read_fact(root, "memory", fraction);
   facts.kernel_gap = read_fact(root, "kernel_gap", time);
   facts.host_launch = read_fact(root, "host_launch", time);
+  facts.operation = read_fact(root, "operation", time);
   facts.attention_forward = read_fact(root, "attention_forward", fraction);
   facts.attention_backward = read_fact(root, "attention_backward", fraction);
   facts.multiprocessors = read_fact(root, "multiprocessors", number_field("count", 1, 1e5));
+  facts.permutation = read_fact(root, "permutation", fraction);
   if (const auto gemm = root.find("gemm")) read_gemm(*gemm, facts);
+  if (const auto attention = root.find("attention")) read_attention(*attention, facts);
   if (!faults.empty()) return fail(faults.take(file));
   return facts;
 }

@@ -14,9 +14,14 @@ namespace pipecast {
 ///     _fp4 memory: {value: 0.85, …}            # fraction of the nominal memory bandwidth
 ///     kernel_gap: {value: 2 us, …}        # between two kernels of a stream
 ///     host_launch: {value: 6 us, …}       # of the host per kernel; left out: never in the way
+///     operation: {value: 1 ms, …}         # the device waits for the host, per pipeline operation
 ///     attention_forward: {value: 0.62, …} # fraction of the 16-bit peak; also attention_backward
 ///     multiprocessors: {value: 132, …}
+///     permutation: {value: 0.5, …}        # fraction of the nominal bandwidth when sorting tokens
 ///     gemm: {source: …, rows: [[m, k, n, groups, forward | input | weight, fraction], …]}
+///     attention: {source: …, rows: [[forward | backward, sequence, heads × sequences, query width,
+///                                    value width, fraction of the peak, masked half not counted],
+///                                    …]}
 ///
 /// Every key may be left out; what is missing is guessed, and the guess reported.
 Result<KernelFacts> read_kernel_facts(std::string_view text, const std::string& file);

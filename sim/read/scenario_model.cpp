@@ -43,6 +43,8 @@ Result<ModelRun> derived(PlannedModel planned, const PlatformChoice& choice,
   Result<Derivation> derivation = derive(*plan, **device, *links);
   if (!derivation) return fail(std::move(derivation.error()));
   planned.plan = std::move(*plan);
+  if (Bytes& bucket = planned.plan.layout.gradient_reduction.bucket; bucket.value <= 0)
+    bucket = derivation->layer_gradient;
   return ModelRun{std::move(planned), **device, *links, std::move(*derivation), false};
 }
 

@@ -29,10 +29,11 @@ struct PlanWords {
   double gradient_bytes = 4;
   bool fused_kernels = true;
   bool recompute_communication = true;
+  bool update_barrier = true;
   std::string accelerator;
 };
 
-const std::array<Field<PlanWords>, 17> kPlanFields{{
+const std::array<Field<PlanWords>, 18> kPlanFields{{
     {"microbatch_size", &PlanWords::microbatch_size, "sequences", 1, kMostSequences, {}},
     {"sequence_length", &PlanWords::sequence_length, "tokens", 1, kMostTokens, {}},
     {"global_batch",
@@ -89,6 +90,7 @@ const std::array<Field<PlanWords>, 17> kPlanFields{{
      0,
      1,
      {}},
+    {"update_barrier", &PlanWords::update_barrier, "the update waits for all ranks", 0, 1, {}},
     {"accelerator", &PlanWords::accelerator, "catalogue id; default: the platform's", 0, 0, {}},
 }};
 
@@ -152,10 +154,15 @@ void apply(const PlanWords& words, PlannedModel& planned) {
   plan.communication = {exposure(words.overlap_tensor), exposure(words.overlap_expert),
                         exposure(words.overlap_data),
                         word_as<ContextExchange>("context_exchange", words.context_exchange)};
+  if (!words.overlap_data) {
+    plan.layout.gradient_reduction.overlap = false;
+    plan.layout.parameter_gather.overlap = false;
+  }
   plan.causal_credit = word_as<CausalCredit>("count_attention", words.count_attention);
   plan.gradient_bytes = words.gradient_bytes;
   plan.fused_kernels = words.fused_kernels;
   plan.recompute_communication = words.recompute_communication;
+  plan.update_barrier = words.update_barrier;
   planned.accelerator = words.accelerator;
 }
 

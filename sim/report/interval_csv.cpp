@@ -1,4 +1,5 @@
 #include "sim/graph/task_graph.hpp"
+#include "sim/report/collective_stream.hpp"
 #include "sim/report/exporters.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/report/text_sink.hpp"
@@ -48,7 +49,8 @@ void write_interval_csv(const RunView& run, std::ostream& out) {
     const Task& task = run.tasks[id];
     const Interval& interval = run.timeline.intervals[id];
     const bool joins_messages = task.kind == OpKind::Gap && task.seconds == 0;
-    if (joins_messages) continue;
+    const bool within_operation = task.kind == OpKind::Gap && task.stream == Stream::Collective;
+    if (joins_messages || within_operation) continue;
     if (!is_work(task) || task.position < 0) {
       const Op op{.kind = task.kind, .stage = {task.stage}, .microbatch = {task.microbatch}};
       writer.row(task, op, interval, task.bytes);

@@ -2,6 +2,7 @@
 
 #include "sim/graph/fabric_traffic.hpp"
 #include "sim/report/exporters.hpp"
+#include "sim/report/footprint_groups.hpp"
 #include "sim/report/text_sink.hpp"
 
 namespace pipecast {
@@ -175,6 +176,30 @@ void write_estimate(Members& top, TextSink& sink, const StepEstimate& step) {
   });
 }
 
+void write_parts(TextSink& sink, const MemoryParts& parts) {
+  sink.text("{");
+  Members members(sink, " ");
+  for (std::size_t part = 0; part < kMemoryParts; ++part)
+    members.number(kMemoryPartNames[part], parts.bytes[part]);
+  sink.text(" }");
+}
+
+void write_footprints(Members& top, std::span<const RankFootprint> ranks) {
+  std::int64_t number = 0;
+  write_objects(top.key("memory"), ranks, [&](Members& members, const RankFootprint& rank) {
+    members.integer("rank", number++)
+        .number("peak_bytes", rank.peak.value)
+        .number("peak_at_s", rank.peak_at_s)
+        .number("needed_bytes", rank.needed.value)
+        .number("capacity_bytes", rank.capacity.value)
+        .flag("fits", rank.fits)
+        .number("missing_bytes", missing(rank).value)
+        .number("offloaded_bytes", rank.offloaded.value);
+    write_parts(members.key("at_peak"), rank.at_peak);
+    write_parts(members.key("part_peaks"), rank.part_peaks);
+  });
+}
+
 }  // namespace
 
 void write_json_summary(const RunView& run, std::ostream& out) {
@@ -200,6 +225,7 @@ void write_json_summary(const RunView& run, std::ostream& out) {
   top.integer("replicas", run.replicas).integer("replicas_simulated", run.replicas_simulated);
   if (run.delays != nullptr) write_delays(top.key("delays"), *run.delays);
   if (run.estimate != nullptr) write_estimate(top, sink, *run.estimate);
+  if (!run.footprints.empty()) write_footprints(top, run.footprints);
   write_list(top.key("warnings"), run.warnings,
              [&](const std::string& line) { sink.quoted(line); });
   write_objects(top.key("ranks"), summary.ranks, [&](Members& members, const RankSummary& rank) {

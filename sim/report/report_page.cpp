@@ -9,6 +9,7 @@
 
 #include "sim/graph/task_graph.hpp"
 #include "sim/report/critical_path.hpp"
+#include "sim/report/footprint_groups.hpp"
 #include "sim/report/run_timeline.hpp"
 #include "sim/report/waterfall.hpp"
 
@@ -132,6 +133,31 @@ PageTable rank_table(const RunView& run) {
   return table;
 }
 
+/// Memory of a model's ranks by part.
+PageTable footprint_table(const RunView& run) {
+  PageTable table{.title = "Memory by part",
+                  .note =
+                      "Of each rank at its fullest moment; the allowance is for workspace, "
+                      "fragmentation and what lies outside the allocator.",
+                  .columns = {"rank"},
+                  .rows = {}};
+  for (const FootprintGroup& group : kFootprintGroups) table.columns.emplace_back(group.name);
+  table.columns.insert(table.columns.end(), {"needed", "capacity", "fits", "missing"});
+  for (std::size_t i = 0; i < std::min(run.footprints.size(), kMostRanks); ++i) {
+    const RankFootprint& rank = run.footprints[i];
+    std::vector<PageCell> row{cell(static_cast<std::int64_t>(i))};
+    for (const FootprintGroup& group : kFootprintGroups)
+      row.push_back(cell(Bytes{group.of(rank.at_peak)}));
+    const bool known = rank.capacity.value > 0;
+    row.push_back(cell(rank.needed));
+    row.push_back(known ? cell(rank.capacity) : PageCell{"unknown", {}});
+    row.push_back({!known ? "–" : rank.fits ? "yes" : "no", {}});
+    row.push_back(cell(missing(rank)));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 PageTable stage_table(const RunView& run) {
   PageTable table{.title = "Stages",
                   .note = "",
@@ -212,6 +238,7 @@ std::vector<PageBlock> time_blocks(const RunView& run) {
 
 std::vector<PageBlock> table_blocks(const RunView& run) {
   std::vector<PageBlock> blocks{rank_table(run), stage_table(run)};
+  if (!run.footprints.empty()) blocks.emplace_back(footprint_table(run));
   if (!run.scenario_text.empty())
     blocks.emplace_back(PageText{"The scenario that made it", std::string(run.scenario_text)});
   return blocks;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/graph/task_graph.hpp"
+#include "sim/report/collective_stream.hpp"
 #include "sim/report/critical_path.hpp"
 #include "sim/report/lanes.hpp"
 #include "sim/report/run_index.hpp"
@@ -30,7 +31,7 @@ class RunTimeline {
     data_.stages = run_.program.placement.stages;
     data_.many_chunks = chunks_per_rank(run_.program) > 2;
     const TasksByRank collectives = group_tasks(
-        run_.graph, [](const Task& task) { return task.stream == Stream::Collective; },
+        run_.graph, [](const Task& task) { return is_collective(task); },
         [](const Task& task) { return task.rank; });
     for (const Rank rank : shown_ranks()) {
       add_computation(rank);

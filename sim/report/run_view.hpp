@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sim/graph/task.hpp"
+#include "sim/model/memory_parts.hpp"
 #include "sim/model/platform.hpp"
 #include "sim/model/program.hpp"
 #include "sim/model/timeline.hpp"
@@ -51,6 +52,7 @@ struct RunView {
   const FabricTraffic* traffic = nullptr;     ///< of all replicas by level; null: not counted
   std::string_view scenario_text = {};        ///< what the user wrote and changed; empty: not known
   const StepEstimate* estimate = nullptr;     ///< where the costs come from a model
+  std::span<const RankFootprint> footprints = {};  ///< [rank] the same; empty: not known
 };
 
 }  // namespace pipecast

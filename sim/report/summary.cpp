@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/graph/task_graph.hpp"
+#include "sim/report/collective_stream.hpp"
 #include "sim/report/idle.hpp"
 #include "sim/report/link_load.hpp"
 #include "sim/report/memory.hpp"
@@ -73,7 +74,7 @@ void fill_exchanges(std::vector<RankSummary>& ranks, const TaskGraph& graph,
     const auto rank = static_cast<std::size_t>(task.rank);
     const Interval& interval = timeline.intervals[id];
     if (is_work(task)) computed[rank] = std::max(computed[rank], interval.end_s);
-    if (task.stream != Stream::Collective) continue;
+    if (!is_collective(task)) continue;
     exchanged[rank] = std::max(exchanged[rank], interval.end_s);
     if (task.kind == OpKind::Optimizer)
       ranks[rank].optimizer_s += interval.end_s - interval.start_s;

@@ -6,6 +6,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/graph/fabric_traffic.hpp"
 #include "sim/report/exporters.hpp"
+#include "sim/report/footprint_groups.hpp"
 
 namespace pipecast {
 namespace {
@@ -135,7 +136,33 @@ std::string time_table(const RunView& run) {
          table.text() + "\n";
 }
 
+/// Every part of a model's memory at the fullest moment of each rank.
+std::string footprint_table(const RunView& run) {
+  std::vector<std::string> titles{"rank"};
+  for (const FootprintGroup& group : kFootprintGroups) titles.emplace_back(group.name);
+  titles.insert(titles.end(), {"needed", "capacity", "fits"});
+  Table table(std::move(titles));
+  ends_of(
+      run.footprints.size(),
+      [&](std::size_t i) {
+        const RankFootprint& rank = run.footprints[i];
+        std::vector<std::string> row{std::to_string(i)};
+        for (const FootprintGroup& group : kFootprintGroups)
+          row.push_back(format(Bytes{group.of(rank.at_peak)}));
+        row.push_back(format(rank.needed));
+        const bool known = rank.capacity.value > 0;
+        row.push_back(known ? format(rank.capacity) : "unknown");
+        row.push_back(!known      ? "-"
+                      : rank.fits ? "yes"
+                                  : "NO, " + format(missing(rank)) + " missing");
+        table.add(std::move(row));
+      },
+      [&](std::size_t left_out) { table.add({fmt::format("... {} more", left_out)}); });
+  return "memory per rank at its fullest moment, by part\n" + table.text() + "\n";
+}
+
 std::string memory_table(const RunView& run) {
+  if (!run.footprints.empty()) return footprint_table(run);
   const bool versions =
       std::any_of(run.summary.ranks.begin(), run.summary.ranks.end(),
                   [](const RankSummary& rank) { return rank.weight_versions > 1; });

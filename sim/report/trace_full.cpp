@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/graph/task_graph.hpp"
+#include "sim/report/collective_stream.hpp"
 #include "sim/report/lanes.hpp"
 #include "sim/report/link_load.hpp"
 #include "sim/report/trace_tracks.hpp"
@@ -50,7 +51,7 @@ class FullTracks {
                            [](const Task& task) { return task.rank; });
     receives_ = communication([](const Task& task) { return is_transfer(task) && task.peer >= 0; },
                               [](const Task& task) { return task.peer; });
-    collectives_ = communication([](const Task& task) { return task.stream == Stream::Collective; },
+    collectives_ = communication([](const Task& task) { return is_collective(task); },
                                  [](const Task& task) { return task.rank; });
   }
 

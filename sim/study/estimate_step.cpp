@@ -20,6 +20,17 @@ WorkSeconds work_of(const ModelRun& model) {
   return work;
 }
 
+/// Without what lies before the first and after the last operation. Where the update does not
+/// wait for all ranks, each rank's next step follows its last operation; of several steps the
+/// program shows how they follow each other.
+double pipeline_seconds(const ModelRun& model, const Summary& summary, const StepEnds& ends) {
+  if (model.planned.plan.update_barrier || summary.steps > 1) return summary.step_s - ends.total();
+  double longest = 0;
+  for (const RankSummary& rank : summary.ranks)
+    longest = std::max(longest, rank.span_s + rank.exposed_collectives_s + rank.optimizer_s);
+  return longest - ends.total();
+}
+
 double mean_busy(const Summary& summary) {
   double busy = 0;
   for (const RankSummary& rank : summary.ranks) busy += rank.busy_s;
@@ -53,7 +64,8 @@ void add_work(const ModelRun& model, double per_rank, double busy, double ideal,
 
 }  // namespace
 
-StepEstimate estimate_step(const ModelRun& model, const Program& program, const Summary& summary) {
+StepEstimate estimate_step(const ModelRun& model, const Program& program, const Summary& summary,
+                           const StepEnds& ends) {
   const Derivation& derivation = model.derivation;
   StepEstimate estimate;
   estimate.devices = model.planned.plan.layout.devices();
@@ -67,11 +79,12 @@ StepEstimate estimate_step(const ModelRun& model, const Program& program, const 
   const double per_rank = double{1} * program.shape.microbatches / program.shape.ranks;
   add_work(model, per_rank, busy, ideal, parts);
   parts.push_back({"imbalance", busiest - busy, "what the busiest rank has above the mean"});
-  parts.push_back({"bubble", summary.step_s - busiest, "waiting: bubble and pipeline transfers"});
-  const StepTail tail = step_tail(model.planned.plan, derivation, model.links);
-  parts.push_back({"gradients", tail.gradients.value, "gradient reduction not hidden"});
-  parts.push_back({"optimizer", tail.optimizer.value, "update of the weights"});
-  parts.push_back({"parameters", tail.parameters.value, "gathering updated weights, not hidden"});
+  parts.push_back({"bubble", pipeline_seconds(model, summary, ends) - busiest,
+                   "waiting: bubble and pipeline transfers"});
+  parts.push_back({"gradients", ends.reduction_s, "gradient reduction not hidden"});
+  parts.push_back({"optimizer", ends.update_s, "update of the weights"});
+  parts.push_back({"parameters", ends.first_gather_s + ends.last_gather_s,
+                   "gathering updated weights, not hidden"});
   for (const WaterfallPart& part : parts) estimate.step_s += part.seconds;
   estimate.tokens_per_s = derivation.tokens / estimate.step_s;
   estimate.tokens_per_s_per_device = estimate.tokens_per_s / estimate.devices;

@@ -141,13 +141,12 @@ void fill_times(Figures& figures, const Summary& summary) {
   figures.tasks = static_cast<double>(summary.tasks);
 }
 
-/// A model knows its tokens and FLOPs, and the end of the step that the graph does not carry.
+/// A model knows its tokens and FLOPs.
 void fill_model(Figures& figures, const ModelRun& model, const Program& program,
-                const Summary& summary) {
-  const StepEstimate estimate = estimate_step(model, program, summary);
-  const StepTail tail = step_tail(model.planned.plan, model.derivation, model.links);
+                const Summary& summary, const StepEnds& ends) {
+  const StepEstimate estimate = estimate_step(model, program, summary, ends);
   figures.step_s = estimate.step_s;
-  figures.waiting_for_collective_s = (tail.gradients + tail.parameters).value;
+  figures.waiting_for_collective_s = ends.total() - ends.update_s;
   figures.tokens_per_step = model.derivation.tokens;
   figures.model_flops = model.derivation.model_flops;
   figures.peak_flops = model.derivation.peak_flops * estimate.devices;
@@ -218,7 +217,9 @@ StudyRow Evaluator::evaluate(const Scenario& scenario, Tier tier, const Variatio
   fill_times(row.figures, summary);
   fill_memory(row.figures, tightest_of(summary));
   fill_scale(row.figures, scenario, study_);
-  if (scenario.model) fill_model(row.figures, *scenario.model, placed->program, summary);
+  if (scenario.model)
+    fill_model(row.figures, *scenario.model, placed->program, summary,
+               step_ends(placed->graph, timeline));
   return row;
 }
 

@@ -4,8 +4,10 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/cost/memory.hpp"
 #include "sim/graph/head_of_line.hpp"
 #include "sim/graph/replica_devices.hpp"
+#include "sim/report/footprint.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
 #include "sim/study/estimate_step.hpp"
@@ -86,10 +88,6 @@ std::vector<std::string> warnings_of(const Scenario& scenario) {
   std::vector<std::string> warnings = scenario.model->planned.warnings;
   const auto& derived = scenario.model->derivation.warnings;
   warnings.insert(warnings.end(), derived.begin(), derived.end());
-  if (scenario.model->planned.plan.layout.data * scenario.model->planned.plan.layout.context > 1)
-    warnings.push_back(
-        "gradients, optimizer step and gathered weights are added by formula at the end of the "
-        "step");
   return warnings;
 }
 
@@ -129,6 +127,19 @@ Result<void> add_graph(const Scenario& scenario, const std::vector<DeviceId>& de
   return {};
 }
 
+/// Memory of a model's ranks, part by part, against what their devices report.
+std::vector<RankFootprint> footprints_of(const PreparedRun& run, const Timeline& timeline) {
+  const TrainingPlan& plan = run.model->planned.plan;
+  MemoryRules rules;
+  rules.gradient_bytes = plan.gradient_bytes;
+  const auto stages = stage_footprints(plan.model, plan.layout, plan.stages, plan.kernels, rules);
+  std::vector<RankFootprint> ranks = measure_footprints(run.program, run.workload, stages,
+                                                        rules.workspace, run.graph.tasks, timeline);
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    judge(ranks[rank], rules, run.platform.devices[run.graph.device_of_rank[rank].at()].memory);
+  return ranks;
+}
+
 }  // namespace
 
 std::string_view engine_name(Engine engine) {
@@ -160,7 +171,8 @@ RunView FinishedRun::view() const {
           .replicas = prepared.replicas ? prepared.replicas->replicas : 1,
           .replicas_simulated = prepared.replicas ? prepared.replicas->simulated : 1,
           .traffic = &prepared.traffic,
-          .estimate = estimate ? &*estimate : nullptr};
+          .estimate = estimate ? &*estimate : nullptr,
+          .footprints = footprints};
 }
 
 Result<Platform> platform_of(const Scenario& scenario, const ReadContext& context) {
@@ -250,7 +262,7 @@ Result<Timeline> evaluate(const TaskGraph& graph, const Platform& platform, Engi
 }
 
 Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
-  FinishedRun run{std::move(prepared), engine, {}, {}, {}, {}};
+  FinishedRun run{std::move(prepared), engine, {}, {}, {}, {}, {}};
   const std::optional<ReplicatedGraph>& replicas = run.prepared.replicas;
   const TaskGraph& whole = replicas ? replicas->graph : run.prepared.graph;
   const auto evaluated = [&](const TaskGraph& some) {
@@ -269,8 +281,11 @@ Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
   const TaskGraph& graph = run.prepared.graph;
   run.summary = summarise(run.prepared.program, run.prepared.workload, run.prepared.platform, graph,
                           run.timeline);
-  if (run.prepared.model)
-    run.estimate = estimate_step(*run.prepared.model, run.prepared.program, run.summary);
+  if (run.prepared.model) {
+    run.estimate = estimate_step(*run.prepared.model, run.prepared.program, run.summary,
+                                 step_ends(graph, run.timeline));
+    run.footprints = footprints_of(run.prepared, run.timeline);
+  }
   if (run.prepared.transfers != TransferPolicy::Overlapped)
     append(run.prepared.warnings, head_of_line_warnings(head_of_line(graph, run.timeline)));
   append(run.prepared.warnings, overload_warnings(run.summary, run.prepared.platform));

@@ -48,8 +48,9 @@ struct FinishedRun {
   Engine engine = Engine::Simgrid;
   Timeline timeline;
   Summary summary;
-  std::optional<Delays> delays;          ///< of imperfect machines
-  std::optional<StepEstimate> estimate;  ///< with a model
+  std::optional<Delays> delays;           ///< of imperfect machines
+  std::optional<StepEstimate> estimate;   ///< with a model
+  std::vector<RankFootprint> footprints;  ///< [rank] with a model
 
   RunView view() const;
 };

@@ -22,8 +22,8 @@ constexpr std::string_view kOpening =
 
 constexpr std::string_view kMissing =
     "## What is not modelled\n\n"
-    "- Collectives of the data-parallel group are a formula at the end of the step: they do not "
-    "contend with pipeline transfers here.\n"
+    "- Rows run on the longest-path evaluator: reductions, gathers and messages take their time on "
+    "the fabric, but do not slow each other down as `pipecast run` has them do.\n"
     "- Clocks that sink under the power limit are inside the matrix efficiencies.\n"
     "- Data loading, logging, evaluation, checkpoints, garbage collection, stragglers.\n"
     "- Uneven routing of experts; every source that says so forces a balance.\n";
@@ -108,6 +108,12 @@ std::string constants_table(const std::vector<ValidationSource>& sources,
     text += figure_line(id, "attention forward, fraction of peak", facts->attention_forward);
     text += figure_line(id, "attention backward, fraction of peak", facts->attention_backward);
     text += figure_line(id, "gap between kernels, s", facts->kernel_gap);
+    text += figure_line(id, "host between two operations of a pipeline, s", facts->operation);
+    text += figure_line(id, "host per kernel, s", facts->host_launch);
+    text += figure_line(id, "memory bandwidth when sorting tokens, fraction", facts->permutation);
+    if (!facts->attention.empty())
+      text += fmt::format("| {} | measured attention kernels | {} shapes | measured | {} |\n", id,
+                          facts->attention.size(), facts->attention_source);
     if (!facts->gemm.empty())
       text += fmt::format("| {} | measured products | {} shapes | measured | {} |\n", id,
                           facts->gemm.size(), facts->gemm_source);

@@ -223,5 +223,51 @@ TEST(Replicas, AReductionAtTheEndTakesItsClosedForm) {
               makespan(longest_path(without.graph)).value + 2 * 0.001 + 0.005, 1e-9);
 }
 
+/// Seconds of the longest path on two replicas whose messages and hops take `delay` each.
+double with_delay(const Case& made, double delay_s) {
+  const Platform platform = constant_delay_platform(made.shape.ranks * made.layout.data, {delay_s});
+  return makespan(longest_path(replicated(made, platform, Replicas::All).graph)).value;
+}
+
+TEST(Replicas, NobodyToExchangeWithLeavesTheUpdate) {
+  const Platform platform = constant_delay_platform(2, {0.001});
+  Case made;
+  Case alone = made;
+  alone.sync = {};
+  const ReplicatedGraph built = replicated(made, platform, Replicas::Symmetric);
+  EXPECT_EQ(built.simulated, 1);
+  EXPECT_NEAR(makespan(longest_path(built.graph)).value,
+              makespan(longest_path(replicated(alone, platform, Replicas::Symmetric).graph)).value +
+                  made.sync.optimizer.value,
+              1e-12);
+}
+
+TEST(Replicas, BucketsAreReducedWhileTheLastBackwardRuns) {
+  Case made;
+  made.layout.data = 2;
+  made.sync.optimizer = {0};
+  Case alone = made;
+  alone.sync.gradients = {0};
+  for (const double pieces : {1, 2, 4}) {
+    made.layout.gradient_reduction.bucket = {made.sync.gradients.value / pieces};
+    // Only the last piece, a ring of two, is left when the backward of 20 ms ends.
+    EXPECT_NEAR(with_delay(made, 0.001), with_delay(alone, 0.001) + 2 * 0.001, 1e-12) << pieces;
+  }
+}
+
+TEST(Replicas, PiecesOfParametersHoldBackTheRestOfTheFirstForward) {
+  Case made;
+  made.shape = {1, 1, 1};
+  made.layout.data = 2;
+  made.layout.zero = 1;
+  made.sync.optimizer = {0};
+  made.layout.gradient_reduction.bucket = {made.sync.gradients.value / 2};
+  // The forward of 10 ms runs from 20 ms on; its second half waits for the second piece until 40
+  // ms. The first half of the gradient is ready at 55 ms, the second at 65 ms; each takes 20 ms.
+  EXPECT_NEAR(with_delay(made, 0.020), 0.055 + 2 * 0.020, 1e-12);
+  // Hidden pieces cost nothing but the first gather and the last reduction.
+  EXPECT_NEAR(with_delay(made, 0.001), 0.001 + 0.030 + 0.001, 1e-12);
+}
+
 }  // namespace
 }  // namespace pipecast

@@ -55,6 +55,8 @@ void expect_pictures_up_to_date(const std::string& file, const Workshop& worksho
     const std::string path = folder + (*match)[1].str();
     ASSERT_TRUE(path.starts_with("docs/img/")) << file << ": " << path;
     const std::string name = path.substr(9);
+    // What a clock measured is never the same twice; the page names the command all the same.
+    if (page.find("pipecast_scaling_plot bench.json > ../" + path) != std::string::npos) continue;
     EXPECT_TRUE(workshop.exists(name)) << file << ": no command writes " << name;
     EXPECT_TRUE(workshop.read(name) == repository_file(path))
         << name << " is out of date: run the command beside it and copy the file";

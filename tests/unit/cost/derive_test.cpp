@@ -185,6 +185,68 @@ TEST(Derive, RefusesAPrecisionTheDeviceLacks) {
   EXPECT_FALSE(derive(staged(plan, device), device, unknown_links(plan.layout)).has_value());
 }
 
+TEST(Derive, MeasuredAttentionCorrectsTheCurve) {
+  DeviceModel device = a_device();
+  const AttentionShape shape{32.0 * 4096, 4096, 128, 128};
+  const double curve = attention_seconds(device, 1e12, shape, AttentionPass::Backward);
+  device.attention_samples.push_back(
+      {std::log(shape.rows), std::log(4096.0), 128, 128, AttentionPass::Backward, 0.5});
+  EXPECT_NEAR(attention_seconds(device, 1e12, shape, AttentionPass::Backward), 2 * curve,
+              1e-9 * curve);
+  // Another pass, other heads, far fewer rows: the curve stands.
+  EXPECT_EQ(attention_seconds(device, 1e12, shape, AttentionPass::Forward),
+            attention_seconds(a_device(), 1e12, shape, AttentionPass::Forward));
+  for (const AttentionShape& other :
+       {AttentionShape{shape.rows, 4096, 192, 128}, AttentionShape{4096, 4096, 128, 128}})
+    EXPECT_EQ(attention_seconds(device, 1e12, other, AttentionPass::Backward),
+              attention_seconds(a_device(), 1e12, other, AttentionPass::Backward));
+}
+
+TEST(Derive, AnOperationOfAPipelineWaitsForTheHost) {
+  DeviceModel device = a_device();
+  device.operation_s = 1e-3;
+  EXPECT_EQ(derived(plan_of(8, 1024, 4), device).workload.overheads.operation, Seconds{1e-3});
+  EXPECT_EQ(derived(plan_of(8, 1024, 1), device).workload.overheads.operation, Seconds{0});
+}
+
+TEST(Derive, EagerOperatorsAreMoreKernelsAndLaunchedByTheHost) {
+  DeviceModel device = a_device();
+  TrainingPlan plan = plan_of(8, 1024, 2);
+  plan.kernels.fused_attention = false;
+  plan.model.linear_bias = true;
+  const double fused = derived(plan, device).stages[0].seconds.forward.kernels;
+  plan.fused_kernels = false;
+  EXPECT_GT(derived(plan, device).stages[0].seconds.forward.kernels, 1.5 * fused);
+  // Where the host is slower than the kernels, twice the sequences take the same time.
+  device.host_launch_s = 1e-3;
+  const double one = derived(plan, device).stages[0].seconds.forward.total();
+  plan.layout.microbatch_size = 2;
+  EXPECT_NEAR(derived(plan, device).stages[0].seconds.forward.total(), one, 1e-9 * one);
+}
+
+TEST(Derive, GradientsAndParametersAreExchangedLayerByLayer) {
+  const DeviceModel device = a_device();
+  TrainingPlan plan = plan_of(8, 2048, 2);
+  plan.layout.data = 4;
+  plan.layout.zero = 1;
+  ClusterLinks links = unknown_links(plan.layout);
+  EXPECT_EQ(derive(staged(plan, device), device, links)->workload.sync[0].gradients, Bytes{0});
+  links.data.inside = 100e9;
+  const Derivation known = derive(staged(plan, device), device, links).value();
+  const StageSync& first = known.workload.sync[0];
+  EXPECT_EQ(first.gradients.value, 4 * known.stages[0].parameters);
+  EXPECT_EQ(first.parameters.value, 2 * known.stages[0].parameters);
+  EXPECT_EQ(first.optimizer, known.stages[0].optimizer);
+  double largest = 0;
+  for (const StageSync& sync : known.workload.sync)
+    largest = std::max(largest, sync.gradients.value / 4);
+  EXPECT_EQ(known.layer_gradient.value, largest);
+  plan.layout.zero = 3;  // inside the operations
+  const Derivation sharded = derive(staged(plan, device), device, links).value();
+  EXPECT_EQ(sharded.workload.sync[0].gradients, Bytes{0});
+  EXPECT_GT(sharded.workload.sync[0].optimizer.value, 0);
+}
+
 TEST(Derive, TakesLessThanAMillisecondFor128LayersOn64Stages) {
   const DeviceModel device = a_device();
   const TrainingPlan plan = staged(plan_of(128, 25600, 64), device);
