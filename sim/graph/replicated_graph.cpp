@@ -197,7 +197,7 @@ class Replicator {
   /// The task after which the exchange's share of an operation has run: the operation itself, or a
   /// delay that begins when it does.
   std::uint32_t reached(const Exchange& exchange, int replica, std::uint32_t task) {
-    if (exchange.share >= 1) return id(replica, task);
+    if (exchange.share >= 1 || exchange.kind == OpKind::Unshard) return id(replica, task);
     const std::uint32_t delay = add_delay(exchange, replica, task, exchange.share);
     for (const std::uint32_t before : predecessors_of(task))
       edges_.emplace_back(id(replica, before), delay);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "sim/read/cost_profile.hpp"
@@ -44,7 +45,7 @@ Result<ModelRun> derived(PlannedModel planned, const PlatformChoice& choice,
   if (!derivation) return fail(std::move(derivation.error()));
   planned.plan = std::move(*plan);
   if (Bytes& bucket = planned.plan.layout.gradient_reduction.bucket; bucket.value <= 0)
-    bucket = derivation->layer_gradient;
+    bucket = Bytes{std::ceil(derivation->layer_gradient.value)};
   return ModelRun{std::move(planned), **device, *links, std::move(*derivation), false};
 }
 

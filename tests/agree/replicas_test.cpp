@@ -224,15 +224,15 @@ TEST(Replicas, AReductionAtTheEndTakesItsClosedForm) {
 }
 
 /// Seconds of the longest path on two replicas whose messages and hops take `delay` each.
-double with_delay(const Case& made, double delay_s) {
+double with_delay(const ReplicaCase& made, double delay_s) {
   const Platform platform = constant_delay_platform(made.shape.ranks * made.layout.data, {delay_s});
   return makespan(longest_path(replicated(made, platform, Replicas::All).graph)).value;
 }
 
 TEST(Replicas, NobodyToExchangeWithLeavesTheUpdate) {
   const Platform platform = constant_delay_platform(2, {0.001});
-  Case made;
-  Case alone = made;
+  ReplicaCase made;
+  ReplicaCase alone = made;
   alone.sync = {};
   const ReplicatedGraph built = replicated(made, platform, Replicas::Symmetric);
   EXPECT_EQ(built.simulated, 1);
@@ -243,10 +243,10 @@ TEST(Replicas, NobodyToExchangeWithLeavesTheUpdate) {
 }
 
 TEST(Replicas, BucketsAreReducedWhileTheLastBackwardRuns) {
-  Case made;
+  ReplicaCase made;
   made.layout.data = 2;
   made.sync.optimizer = {0};
-  Case alone = made;
+  ReplicaCase alone = made;
   alone.sync.gradients = {0};
   for (const double pieces : {1, 2, 4}) {
     made.layout.gradient_reduction.bucket = {made.sync.gradients.value / pieces};
@@ -256,7 +256,7 @@ TEST(Replicas, BucketsAreReducedWhileTheLastBackwardRuns) {
 }
 
 TEST(Replicas, PiecesOfParametersHoldBackTheRestOfTheFirstForward) {
-  Case made;
+  ReplicaCase made;
   made.shape = {1, 1, 1};
   made.layout.data = 2;
   made.layout.zero = 1;

@@ -133,7 +133,7 @@ TEST(Scenario, TheTraceShowsWhereReductionsAndMessagesMeet) {
   const auto alone = nlohmann::json::parse(workshop.read("t.json"));
   for (const std::string what : {"4REDUCE_GRAD", "SEND_B"}) {
     EXPECT_NEAR(durations_us(alone, 0, what).first, durations_us(alone, 0, what).second, 0.01);
-    EXPECT_NEAR(durations_us(shared, 0, what).second, durations_us(alone, 0, what).second, 0.01);
+    EXPECT_GE(durations_us(shared, 0, what).second, durations_us(alone, 0, what).second - 0.01);
     EXPECT_GT(durations_us(shared, 0, what).first, 1.4 * durations_us(alone, 0, what).first)
         << what;
   }

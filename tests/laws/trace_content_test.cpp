@@ -9,6 +9,7 @@
 
 #include "platforms/platform_kind.hpp"
 #include "sim/report/chrome_trace.hpp"
+#include "sim/report/collective_stream.hpp"
 #include "sim/study/simulate.hpp"
 #include "tests/support/law_run.hpp"
 #include "tests/unit/report/trace_validator.hpp"
@@ -126,7 +127,7 @@ TEST_F(TraceContent, CollectivesHaveTracksOfTheirOwn) {
     EXPECT_EQ(testing::TraceValidator(trace).faults(), std::vector<std::string>{});
     std::size_t collectives = 0, wanted = 0;
     for (const Task& task : run.prepared.graph.tasks)
-      wanted += task.stream == Stream::Collective ? 1 : 0;
+      wanted += is_collective(task) ? 1 : 0;
     std::map<std::pair<int, int>, std::string> names;
     for (const json& event : trace["traceEvents"])
       if (event["name"] == "thread_name")
