@@ -12,6 +12,7 @@
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
 #include "sim/study/estimate_step.hpp"
+#include "sim/study/imperfect_runs.hpp"
 #include "sim/study/random_source.hpp"
 
 namespace pipecast {
@@ -187,8 +188,14 @@ Result<const Platform*> Evaluator::machine_of(const Scenario& scenario) {
 }
 
 StudyRow Evaluator::evaluate(const Scenario& scenario, Tier tier, const Variation& variation) {
-  const Result<const Platform*> platform = machine_of(scenario);
+  Result<const Platform*> platform = machine_of(scenario);
   if (!platform) return refused(platform.error(), tier);
+  Result<Platform> worse;
+  if (!scenario.imperfections.none()) {
+    worse = with_imperfections(scenario, **platform);
+    if (!worse) return refused(worse.error(), tier);
+    platform = &*worse;
+  }
   Result<OrderedProgram> ordered = order(scenario, context_, **platform);
   if (!ordered) return refused(ordered.error(), tier);
   if (std::optional<StudyRow> row = too_large(*ordered, scenario, **platform, tier)) return *row;
@@ -198,6 +205,9 @@ StudyRow Evaluator::evaluate(const Scenario& scenario, Tier tier, const Variatio
   std::optional<ReplicatedGraph>& replicas = placed->replicas;
   TaskGraph& whole = replicas ? replicas->graph : placed->graph;
   const Platform& machine = replicas ? replicas->platform : **platform;
+  if (const Diagnostics broken = broken_ways(whole, scenario.imperfections, machine);
+      !broken.empty())
+    return refused(broken, tier);
   const bool changed = variation != Variation{};
   if (changed) vary(whole, variation);
   Timeline timeline;

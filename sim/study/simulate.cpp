@@ -189,6 +189,16 @@ Result<Platform> platform_of(const Scenario& scenario, const ReadContext& contex
   return platform;
 }
 
+Result<Platform> with_imperfections(const Scenario& scenario, Platform platform) {
+  Result<Platform> worse = imperfect(std::move(platform), scenario.imperfections);
+  if (!worse) return worse;
+  const Result<std::vector<DeviceId>> devices = devices_of(scenario, *worse);
+  if (!devices) return fail(devices.error());
+  worse = in_step(std::move(*worse), scenario.imperfections, scenario.parallel, *devices);
+  if (!worse) return fail(located(std::move(worse.error()), scenario.where("imperfections")));
+  return worse;
+}
+
 Result<OrderedProgram> order(const Scenario& scenario, const ReadContext& context,
                              const Platform& platform) {
   Result<std::vector<DeviceId>> devices = devices_of(scenario, platform);

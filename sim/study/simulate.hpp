@@ -58,6 +58,10 @@ struct FinishedRun {
 /// The machine a scenario names.
 Result<Platform> platform_of(const Scenario& scenario, const ReadContext& context);
 
+/// A machine with the slow devices, slow ranks and degraded links of the scenario. Errors: those of
+/// imperfect() and in_step(), and fewer devices than the layout spans.
+Result<Platform> with_imperfections(const Scenario& scenario, Platform platform);
+
 /// A scenario's schedule on the devices of its layout, before anybody says when an operation runs.
 struct OrderedProgram {
   Program program;
