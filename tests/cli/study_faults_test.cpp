@@ -164,6 +164,7 @@ TEST(StudyFaults, AFullDiskDoesNotHideRows) {
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small file system needs root";
   workshop.write("busy.yaml", busy_study());
   workshop.sh(
+      "sed -i 's/range: \\[4, 128\\]/range: [4, 4000]/' busy.yaml\n"
       "pipecast sweep busy.yaml --out disk/s.db --jobs 1 --quiet & p=$!\n"
       "tries=200; while [ $(stat -c %s disk/s.db-wal 2>/dev/null || echo 0) -lt 60000 ] && "
       "[ $tries -gt 0 ]; do sleep 0.02; tries=$((tries - 1)); done\n"
