@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <vector>
 
 #include "sim/report/exporters.hpp"
 #include "sim/study/simulate.hpp"

@@ -23,7 +23,8 @@ TEST(Validation, StepTimesOfPublishedRuns) {
   const ReadContext context{schedules, kinds, {std::string(PIPECAST_SOURCE_DIR) + "/platforms"}};
   for (const Bound& bound : {Bound{"korthikanti", 0.06, 0.15}, Bound{"megatron_sc21", 0.06, 0.15},
                              Bound{"llama3", 0.06, 0.15}, Bound{"nemo_h100_fp8", 0.06, 0.15},
-                             Bound{"zero_bubble_table4", 0.07, 0.15}}) {
+                             Bound{"simumax_b200", 0.061, 0.15}, Bound{"dgxc_h100", 0.04, 0.10},
+                             Bound{"zero_bubble_table4", 0.02, 0.07}}) {
     const std::string path =
         std::string(PIPECAST_TEST_DIR) + "/published/data/runs/" + bound.file + ".yaml";
     const auto text = read_text_file(path, kMaxYamlBytes);
