@@ -45,7 +45,7 @@ Result<ModelRun> derived(PlannedModel planned, const PlatformChoice& choice,
   if (!derivation) return fail(std::move(derivation.error()));
   planned.plan = std::move(*plan);
   if (Bytes& bucket = planned.plan.layout.gradient_reduction.bucket; bucket.value <= 0)
-    bucket = Bytes{std::ceil(derivation->layer_gradient.value)};
+    bucket = Bytes{std::ceil(derivation->layer_gradient.value)};  // whole bytes, to be read back
   return ModelRun{std::move(planned), **device, *links, std::move(*derivation), false};
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <variant>
 
+#include "sim/cost/step_tail.hpp"
 #include "sim/graph/replica_devices.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/run/longest_path.hpp"
@@ -153,6 +154,20 @@ void fill_model(Figures& figures, const ModelRun& model, const Program& program,
   figures.peak_flops = model.derivation.peak_flops * estimate.devices;
 }
 
+/// The ends of a step in closed form, as the links are varied.
+StepEnds ends_by_formula(const ModelRun& model, const Variation& variation) {
+  const StepTail tail = step_tail(model.planned.plan, model.derivation, model.links);
+  return {tail.parameters.value / variation.bandwidth, tail.gradients.value / variation.bandwidth,
+          tail.optimizer.value / variation.compute, 0};
+}
+
+/// The pipeline's summary as if its step had these ends.
+Summary with_ends(Summary summary, const StepEnds& ends) {
+  summary.step_s += ends.total();
+  for (RankSummary& rank : summary.ranks) rank.span_s += ends.total();
+  return summary;
+}
+
 /// What the step is worth: tokens, devices.
 void fill_scale(Figures& figures, const Scenario& scenario, const Study& study) {
   figures.devices = scenario.parallel.devices();
@@ -199,6 +214,10 @@ StudyRow Evaluator::evaluate(const Scenario& scenario, Tier tier, const Variatio
   Result<OrderedProgram> ordered = order(scenario, context_, **platform);
   if (!ordered) return refused(ordered.error(), tier);
   if (std::optional<StudyRow> row = too_large(*ordered, scenario, **platform, tier)) return *row;
+  // Building every replica with its collectives costs a hundred times the pipeline; screening takes
+  // a model's from the closed form.
+  const bool by_formula = tier == Tier::Screening && scenario.model.has_value();
+  if (by_formula) ordered->workload.sync.clear();
   const Engine engine = tier == Tier::Screening ? Engine::LongestPath : Engine::Simgrid;
   Result<PlacedProgram> placed = place(std::move(*ordered), scenario, **platform, engine);
   if (!placed) return refused(placed.error(), tier);
@@ -227,9 +246,13 @@ StudyRow Evaluator::evaluate(const Scenario& scenario, Tier tier, const Variatio
   fill_times(row.figures, summary);
   fill_memory(row.figures, tightest_of(summary));
   fill_scale(row.figures, scenario, study_);
-  if (scenario.model)
+  if (by_formula) {
+    const StepEnds ends = ends_by_formula(*scenario.model, variation);
+    fill_model(row.figures, *scenario.model, placed->program, with_ends(summary, ends), ends);
+  } else if (scenario.model) {
     fill_model(row.figures, *scenario.model, placed->program, summary,
                step_ends(placed->graph, timeline));
+  }
   return row;
 }
 

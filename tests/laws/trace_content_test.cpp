@@ -126,8 +126,7 @@ TEST_F(TraceContent, CollectivesHaveTracksOfTheirOwn) {
   for_each_run([&](const FinishedRun& run, const json& trace) {
     EXPECT_EQ(testing::TraceValidator(trace).faults(), std::vector<std::string>{});
     std::size_t collectives = 0, wanted = 0;
-    for (const Task& task : run.prepared.graph.tasks)
-      wanted += is_collective(task) ? 1 : 0;
+    for (const Task& task : run.prepared.graph.tasks) wanted += is_collective(task) ? 1 : 0;
     std::map<std::pair<int, int>, std::string> names;
     for (const json& event : trace["traceEvents"])
       if (event["name"] == "thread_name")
