@@ -154,6 +154,10 @@ void fill_model(Figures& figures, const ModelRun& model, const Program& program,
   figures.peak_flops = model.derivation.peak_flops * estimate.devices;
 }
 
+/// Devices up to which screening has the collectives of a model as flows. All candidates of a
+/// cluster have as many, so that they are compared alike.
+constexpr int kScreenedWithFlows = 64;
+
 /// The ends of a step in closed form, as the links are varied.
 StepEnds ends_by_formula(const ModelRun& model, const Variation& variation) {
   const StepTail tail = step_tail(model.planned.plan, model.derivation, model.links);
@@ -214,9 +218,11 @@ StudyRow Evaluator::evaluate(const Scenario& scenario, Tier tier, const Variatio
   Result<OrderedProgram> ordered = order(scenario, context_, **platform);
   if (!ordered) return refused(ordered.error(), tier);
   if (std::optional<StudyRow> row = too_large(*ordered, scenario, **platform, tier)) return *row;
-  // Building every replica with its collectives costs a hundred times the pipeline; screening takes
-  // a model's from the closed form.
-  const bool by_formula = tier == Tier::Screening && scenario.model.has_value();
+  // Building every replica of a large cluster with its collectives costs a hundred times the
+  // pipeline; screening takes a model's from the closed form. On a small one, where few
+  // microbatches leave them exposed, the form is a sixth off and would drop winners.
+  const bool by_formula = tier == Tier::Screening && scenario.model.has_value() &&
+                          scenario.parallel.devices() > kScreenedWithFlows;
   if (by_formula) ordered->workload.sync.clear();
   const Engine engine = tier == Tier::Screening ? Engine::LongestPath : Engine::Simgrid;
   Result<PlacedProgram> placed = place(std::move(*ordered), scenario, **platform, engine);
