@@ -50,7 +50,7 @@ void simgrid_reductions(benchmark::State& state) {
     const double before = testing::cpu_seconds();
     const Result<ReplicatedGraph> built =
         build_replicated_graph(program, workload(), platform, layout, devices);
-    const Result<Timeline> timeline = simgrid_run(built->graph, built->platform);
+    Result<Timeline> timeline = simgrid_run(built->graph, built->platform);
     if (!timeline) state.SkipWithError(render(timeline.error()).c_str());
     state.SetIterationTime(testing::cpu_seconds() - before);
     tasks = built->graph.tasks.size();
