@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <iostream>
 
-#include "sim/report/memory.hpp"
 #include "sim/study/simulate.hpp"
 #include "tools/commands.hpp"
 #include "tools/console.hpp"
+#include "tools/memory_fit.hpp"
 #include "tools/scenario_arguments.hpp"
 #include "tools/scenario_text.hpp"
 
@@ -95,38 +95,21 @@ std::string plan_text(const Scenario& scenario, const PreparedRun& prepared,
   return text;
 }
 
-/// What the ranks hold at their fullest, which their order decides and no clock, against what their
-/// devices have.
-Diagnostics does_not_fit(const PreparedRun& prepared, const SourceSpan& platform) {
-  const std::vector<RankMemory> memory = ordered_memory(prepared.program, prepared.workload);
-  Diagnostics faults;
-  for (std::size_t rank = 0; rank < memory.size() && faults.empty(); ++rank) {
-    const DeviceId device = prepared.graph.device_of_rank[rank];
-    const Bytes capacity = prepared.platform.devices[device.at()].memory;
-    const Bytes fixed = memory[rank].static_memory();
-    const Bytes needed = fixed + memory[rank].peak_activation;
-    if (capacity.value > 0 && needed > capacity)
-      faults.push_back(infeasible(
-          fmt::format("rank {} needs {}, of it {} for weights, gradients and optimizer; its device "
-                      "has {}",
-                      rank, format(needed), format(fixed), format(capacity)),
-          "more ranks or chunks, another schedule, recomputation, or a larger device", platform));
-  }
-  return faults;
-}
-
 ExitCode check_one(const std::string& path, const CLI::App& app, const Session& session,
                    const std::vector<Override>& overrides) {
   const Result<Scenario> scenario = read_scenario_file(path, session.context(), overrides);
   if (!scenario) return report_faults(scenario.error());
-  const Result<PreparedRun> prepared = prepare(*scenario, session.context());
+  Result<PreparedRun> prepared = prepare(*scenario, session.context());
   if (!prepared) return report_faults(prepared.error());
-  const Diagnostics faults = does_not_fit(*prepared, scenario->where("platform"));
+  const std::string plan = plan_text(*scenario, *prepared, session);
+  // What ranks hold follows from their order, which the longest path keeps as any engine does.
+  const Result<FinishedRun> run = execute(std::move(*prepared), Engine::LongestPath);
+  if (!run) return report_faults(run.error());
+  const Diagnostics faults = does_not_fit(run->view(), scenario->where("platform"));
   if (given(app, "--show-defaults"))
     std::cout << "# " << path << "\n" << scenario_text(*scenario, session.context());
   else
-    std::cout << path << (faults.empty() ? ": ok\n" : ": does not fit\n")
-              << plan_text(*scenario, *prepared, session);
+    std::cout << path << (faults.empty() ? ": ok\n" : ": does not fit\n") << plan;
   return faults.empty() ? ExitCode::Done : report_faults(faults);
 }
 

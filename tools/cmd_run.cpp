@@ -9,6 +9,7 @@
 #include "sim/study/simulate.hpp"
 #include "tools/commands.hpp"
 #include "tools/console.hpp"
+#include "tools/memory_fit.hpp"
 #include "tools/output_file.hpp"
 #include "tools/scenario_arguments.hpp"
 
@@ -95,28 +96,6 @@ Result<void> write_outputs(std::vector<Output>& outputs, const RunView& view) {
     if (output.file.path() != "-") spdlog::info("wrote {}", output.file.path());
   }
   return {};
-}
-
-/// A result like any other, but one that no machine can have: said at the end, with its exit code.
-Diagnostics does_not_fit(const RunView& run, const SourceSpan& platform) {
-  std::vector<RankSummary> ranks = run.summary.ranks;
-  // A model's memory is known part by part, buffers and allowances included.
-  for (std::size_t rank = 0; rank < run.footprints.size(); ++rank) {
-    ranks[rank].peak_memory = run.footprints[rank].needed;
-    ranks[rank].fits = run.footprints[rank].fits;
-  }
-  const auto over = [](const RankSummary& rank) { return !rank.fits; };
-  const auto count = std::count_if(ranks.begin(), ranks.end(), over);
-  if (count == 0) return {};
-  const RankSummary& worst =
-      *std::max_element(ranks.begin(), ranks.end(), [](const RankSummary& a, const RankSummary& b) {
-        return a.peak_memory - a.capacity < b.peak_memory - b.capacity;
-      });
-  return {infeasible(fmt::format("{} of {} ranks need more memory than their device has; rank {} "
-                                 "needs {} of {}",
-                                 count, ranks.size(), worst.rank.value, format(worst.peak_memory),
-                                 format(worst.capacity)),
-                     "more ranks or chunks, another schedule, or recomputation", platform)};
 }
 
 Engine engine_of(const CLI::App& app) {

@@ -295,6 +295,9 @@ Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
     run.estimate = estimate_step(*run.prepared.model, run.prepared.program, run.summary,
                                  step_ends(graph, run.timeline));
     run.footprints = footprints_of(run.prepared, run.timeline);
+    // A model's memory is known part by part; one answer to whether it fits.
+    for (std::size_t rank = 0; rank < run.footprints.size(); ++rank)
+      run.summary.ranks[rank].fits = run.footprints[rank].fits;
   }
   if (run.prepared.transfers != TransferPolicy::Overlapped)
     append(run.prepared.warnings, head_of_line_warnings(head_of_line(graph, run.timeline)));

@@ -203,5 +203,19 @@ TEST(ModelRun, TheNpuIsFasterWithTheLargerBubble) {
   EXPECT_NEAR(bubble("4"), 3.0 / 11, 1e-12);
 }
 
+/// Between the activations and statics of a rank, 44.0 GB, and what it needs with buffers and
+/// allowances, 47.9 GB: run, its JSON and check give one answer.
+TEST(ModelRun, WhatDoesNotFitDoesNotFitAnywhere) {
+  const Workshop workshop;
+  const std::string options =
+      " scenarios/models/ascend-gpt2-microbatch-4.yaml --set platform.memory='45.5 GB'";
+  EXPECT_EQ(workshop.sh("pipecast check" + options).code, 3);
+  EXPECT_EQ(workshop.sh("pipecast run --quiet --json r.json" + options).code, 3);
+  const auto run = nlohmann::json::parse(workshop.read("r.json"));
+  EXPECT_LT(run["ranks"][0]["peak_bytes"], run["ranks"][0]["capacity_bytes"]);
+  EXPECT_EQ(run["ranks"][0]["fits"], false);
+  EXPECT_EQ(run["memory"][0]["fits"], false);
+}
+
 }  // namespace
 }  // namespace pipecast::cli
