@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/read/study_candidate.hpp"
+#include "sim/study/candidate_text.hpp"
 
 namespace pipecast {
 namespace {
@@ -14,24 +15,25 @@ constexpr std::size_t kListed = 1000;
 constexpr std::size_t kSampledCandidates = 20;
 
 PageCell number(double value) {
-  return std::isfinite(value) ? PageCell{fmt::format("{:.4g}", value), value} : PageCell{"–", {}};
+  if (!std::isfinite(value)) return {"–", {}};
+  return {figure_text(value, "–"), value};
 }
 PageCell share(double value) { return {fmt::format("{:.1f} %", 100 * value), value}; }
 PageCell text(std::string_view words) { return {std::string(words), {}}; }
 
 /// Cluster and varied values in one line.
 std::string name_of(const Study& study, const Verdict& verdict) {
-  std::string name = study.clusters[verdict.cluster].name;
-  for (const std::string& value : varied_values(study, choice_of(study, verdict.row.candidate)))
-    if (!value.empty()) name += (name.empty() ? "" : ", ") + value;
+  const std::string name = named_candidate(study, verdict.row.candidate);
   return name.empty() ? "the scenario" : name;
 }
 
 /// The answer: the best candidate and what it comes to by each objective.
 PageFigures winner_figures(const Study& study, const Verdict& winner) {
   PageFigures block;
-  block.figures.push_back({"best", name_of(study, winner),
-                           fmt::format("by {}", objective_name(study.objectives.front()))});
+  const std::string& cluster = study.clusters[winner.cluster].name;
+  const std::string varied = candidate_text(study, winner.row.candidate);
+  block.figures.push_back({fmt::format("best by {}", objective_name(study.objectives.front())),
+                           cluster.empty() ? varied : cluster, cluster.empty() ? "" : varied});
   for (const Objective objective : study.objectives)
     block.figures.push_back({std::string(objective_name(objective)),
                              number(objective_value(winner, objective)).text, "of the best"});
@@ -51,7 +53,7 @@ PageTable ranked_table(const Study& study, const Ranking& ranking) {
   if (ranking.ranked.size() > kListed)
     table.note =
         fmt::format("The first {} of {}; study export writes all.", kListed, ranking.ranked.size());
-  for (const std::string& key : varied_keys(study)) table.columns.push_back(key);
+  for (const std::string& key : varied_keys(study)) table.columns.push_back(short_key(key));
   for (const Objective objective : study.objectives)
     table.columns.emplace_back(objective_name(objective));
   for (const char* name : {"step", "bubble", "peak memory", "limited by", "tier"})
@@ -90,7 +92,7 @@ PageChart front_chart(const Study& study, const Ranking& ranking) {
   const Objective speed = tokens ? Objective::TokensPerSecond : Objective::StepTime;
   PageChart chart{
       .title = fmt::format("{} against {}", objective_name(speed), objective_name(rival)),
-      .note = "On the front no other candidate is better in both.",
+      .note = "On the front no other candidate is better in both. Point at one for its name.",
       .kind = PageChartKind::Scatter,
       .x = {.name = std::string(objective_name(rival))},
       .y = {.name = std::string(objective_name(speed))}};

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "sim/read/study_candidate.hpp"
+#include "sim/study/candidate_text.hpp"
 
 namespace pipecast {
 namespace {
@@ -24,7 +25,7 @@ Result<std::size_t> column_of(const std::vector<std::string>& keys, const std::s
   for (std::size_t k = 0; k < keys.size(); ++k)
     if (names(keys[k], words)) return k;
   std::vector<std::string> known{"cluster"};
-  for (const std::string& key : keys) known.push_back(key.substr(key.rfind('.') + 1));
+  for (const std::string& key : keys) known.push_back(short_key(key));
   return fail(input_error(fmt::format("the study does not vary '{}'", shown(words)),
                           suggest(words, known)));
 }
@@ -43,17 +44,6 @@ struct Filter {
     return true;
   }
 };
-
-std::string described(const Study& study, const Verdict& verdict) {
-  const std::vector<std::string> keys = varied_keys(study);
-  const auto values = varied_values(study, choice_of(study, verdict.row.candidate));
-  std::string text;
-  for (std::size_t k = 0; k < keys.size(); ++k)
-    if (!values[k].empty())
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
-                          keys[k].substr(keys[k].rfind('.') + 1), values[k]);
-  return text;
-}
 
 }  // namespace
 
@@ -106,17 +96,18 @@ void write_standings(const Study& study, const Ranking& ranking,
       const Verdict& winner = ranking.verdicts[standing.winner];
       const std::string& name = study.clusters[cluster].name;
       out << fmt::format("{}{}winner of {}: {} ({})\n", name, name.empty() ? "" : ", ", standing.of,
-                         value(standing.winner), described(study, winner));
+                         value(standing.winner), candidate_text(study, winner.row.candidate));
     }
     if (standing.place > 0)
       out << fmt::format(
           "rank {} of {} ({:.1f} %): {}, {:.4f} of the winner's ({})\n", standing.place,
           standing.of,
           100.0 * static_cast<double>(standing.place) / static_cast<double>(standing.of),
-          value(standing.verdict), standing.of_the_winner, described(study, verdict));
+          value(standing.verdict), standing.of_the_winner,
+          candidate_text(study, verdict.row.candidate));
     else
       out << fmt::format("{}: {} ({})\n", miss_name(verdict.miss), verdict.reason,
-                         described(study, verdict));
+                         candidate_text(study, verdict.row.candidate));
   }
   if (standings.size() > most) out << fmt::format("and {} more\n", standings.size() - most);
 }

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "sim/read/study_candidate.hpp"
+#include "sim/study/candidate_text.hpp"
 
 namespace pipecast {
 namespace {
@@ -80,12 +81,6 @@ void print(const std::vector<Cell>& cells, std::ostream& out) {
     line([row](const Cell& cell) -> const std::string& { return cell.texts[row]; });
 }
 
-std::string short_number(double value) {
-  return std::isfinite(value) ? fmt::format("{:.4g}", value) : "-";
-}
-
-std::string short_key(const std::string& key) { return key.substr(key.rfind('.') + 1); }
-
 bool wants(const Study& study, Objective objective) {
   return std::find(study.objectives.begin(), study.objectives.end(), objective) !=
          study.objectives.end();
@@ -112,9 +107,9 @@ std::vector<Cell> table(const Study& study, const Ranking& ranking,
     for (std::size_t k = 0; k < values.size(); ++k) cells[first_key + k].texts.push_back(values[k]);
     std::size_t at = first_objective;
     for (const Objective objective : study.objectives)
-      cells[at++].texts.push_back(short_number(objective_value(verdict, objective)));
+      cells[at++].texts.push_back(figure_text(objective_value(verdict, objective), "-"));
     if (!wants(study, Objective::StepTime))
-      cells[at++].texts.push_back(short_number(figures.step_s));
+      cells[at++].texts.push_back(figure_text(figures.step_s, "-"));
     cells[at++].texts.push_back(fmt::format("{:.1f} %", 100 * figures.bubble_fraction));
     cells[at++].texts.push_back(format(Bytes{figures.peak_memory_bytes}));
     cells[at++].texts.emplace_back(limited_by(figures));
@@ -127,14 +122,9 @@ void write_misses(const Study& study, const Ranking& ranking, std::ostream& out)
   const std::vector<std::size_t> nearest = nearest_misses(ranking, 5);
   if (nearest.empty()) return;
   out << "nearest misses:\n";
-  const std::vector<std::string> keys = varied_keys(study);
   for (const std::size_t index : nearest) {
     const Verdict& verdict = ranking.verdicts[index];
-    const auto values = varied_values(study, choice_of(study, verdict.row.candidate));
-    std::string where = study.clusters[verdict.cluster].name;
-    for (std::size_t k = 0; k < keys.size(); ++k)
-      if (!values[k].empty())
-        where += fmt::format("{}{} {}", where.empty() ? "" : ", ", short_key(keys[k]), values[k]);
+    const std::string where = named_candidate(study, verdict.row.candidate);
     out << fmt::format("  {}: {}{}\n", miss_name(verdict.miss), verdict.reason,
                        where.empty() ? "" : " (" + where + ")");
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sim/study/candidate_text.hpp"
 #include "tests/cli/shell.hpp"
 #include "tests/cli/study_runs.hpp"
 
@@ -186,7 +187,7 @@ TEST(Study, AModelKnowsItsTokens) {
                 .code,
             0);
   const auto run = nlohmann::json::parse(workshop.read("r.json"));
-  const std::string tokens = fmt::format("{:.4g}", run["throughput"]["tokens_per_s"].get<double>());
+  const std::string tokens = figure_text(run["throughput"]["tokens_per_s"].get<double>(), "-");
   EXPECT_NE(sweep.out.find(tokens), std::string::npos) << tokens << "\n" << sweep.out;
 }
 

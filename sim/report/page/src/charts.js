@@ -102,7 +102,7 @@ function xyOptions(chart, colors) {
     name: series.name, type: scatter ? 'scatter' : 'line', step: chart.kind === 'steps' ? 'end' : undefined,
     data: Array.from(series.x, (x, j) => (scatter && isRight(x) ? { value: [x, series.y[j]], label: { position: 'left' } } : [x, series.y[j]])), showSymbol: scatter, symbolSize: 9, sampling: undefined,
     itemStyle: { color: colorOf(chart, i, colors) }, lineStyle: { width: 1.4 }, emphasis: { focus: 'series' },
-    label: { show: Boolean(series.labels), position: 'right', color: colors.ink, formatter: (item) => series.labels?.[item.dataIndex] ?? '' },
+    label: { show: Boolean(series.labels) && series.labels.length <= 40, position: 'right', color: colors.ink, formatter: (item) => series.labels?.[item.dataIndex] ?? '' },
     labelLayout: { hideOverlap: true },
     markLine: i === 0 ? limitLines(chart, colors, 'yAxis') : undefined,
   }));
