@@ -172,22 +172,23 @@ std::vector<Sampled> sample_ranges(const Study& study, Evaluator& evaluator, con
   if (result.empty()) return result;
   const Objective objective = study.objectives.front();
   std::vector<std::vector<double>> values(chosen.size());
-  for (int sample = 0; sample < samples; ++sample) {
-    std::map<std::size_t, Draw> draws;
-    std::vector<double> keys;
-    for (std::size_t c = 0; c < chosen.size(); ++c) {
-      const std::size_t cluster = ranking.verdicts[chosen[c]].cluster;
-      if (!draws.contains(cluster)) draws[cluster] = draw_cluster(study, cluster, sample);
-      const Draw& draw = draws[cluster];
+  std::vector<std::pair<double, std::size_t>> best(static_cast<std::size_t>(samples),
+                                                   {std::numeric_limits<double>::infinity(), 0});
+  // One candidate after the other: the evaluator keeps what all samples of one have in common.
+  for (std::size_t c = 0; c < chosen.size(); ++c) {
+    const std::size_t cluster = ranking.verdicts[chosen[c]].cluster;
+    for (int sample = 0; sample < samples; ++sample) {
+      const Draw draw = draw_cluster(study, cluster, sample);
       const Verdict verdict =
           with_quote(study, scalers[c].under(draw.variation), cluster, draw.quote);
       values[c].push_back(objective_value(verdict, objective));
-      keys.push_back(verdict.feasible() ? objective_key(verdict, objective)
-                                        : std::numeric_limits<double>::infinity());
+      if (verdict.feasible())
+        best[static_cast<std::size_t>(sample)] = std::min(best[static_cast<std::size_t>(sample)],
+                                                          {objective_key(verdict, objective), c});
     }
-    const auto best = std::min_element(keys.begin(), keys.end());
-    if (std::isfinite(*best)) ++result[static_cast<std::size_t>(best - keys.begin())].wins;
   }
+  for (const auto& [key, c] : best)
+    if (std::isfinite(key)) ++result[c].wins;
   for (std::size_t c = 0; c < chosen.size(); ++c) {
     std::sort(values[c].begin(), values[c].end());
     result[c].low = quantile(values[c], 0.05);

@@ -206,67 +206,86 @@ Result<const Platform*> Evaluator::machine_of(const Scenario& scenario) {
   return cache_.machine(choice, scenario.parallel.devices(), context_.platform_kinds);
 }
 
-StudyRow Evaluator::evaluate(const Scenario& scenario, Tier tier, const Variation& variation) {
-  Result<const Platform*> platform = machine_of(scenario);
-  if (!platform) return refused(platform.error(), tier);
-  Result<Platform> worse;
+tl::expected<Evaluator::Ready, StudyRow> Evaluator::ready(const Scenario& scenario, Tier tier) {
+  const Result<const Platform*> platform = machine_of(scenario);
+  if (!platform) return tl::unexpected(refused(platform.error(), tier));
+  Ready result{tier, scenario, {}, *platform, {}, false};
   if (!scenario.imperfections.none()) {
-    worse = with_imperfections(scenario, **platform);
-    if (!worse) return refused(worse.error(), tier);
-    platform = &*worse;
+    Result<Platform> worse = with_imperfections(scenario, **platform);
+    if (!worse) return tl::unexpected(refused(worse.error(), tier));
+    result.worse = std::move(*worse);
   }
-  Result<OrderedProgram> ordered = order(scenario, context_, **platform);
-  if (!ordered) return refused(ordered.error(), tier);
-  if (std::optional<StudyRow> row = too_large(*ordered, scenario, **platform, tier)) return *row;
+  const Platform& machine = result.worse ? *result.worse : **platform;
+  Result<OrderedProgram> ordered = order(scenario, context_, machine);
+  if (!ordered) return tl::unexpected(refused(ordered.error(), tier));
+  if (std::optional<StudyRow> row = too_large(*ordered, scenario, machine, tier))
+    return tl::unexpected(std::move(*row));
   // Building every replica of a large cluster with its collectives costs a hundred times the
   // pipeline; screening takes a model's from the closed form. On a small one, where few
   // microbatches leave them exposed, the form is a sixth off and would drop winners.
-  const bool by_formula = tier == Tier::Screening && scenario.model.has_value() &&
-                          scenario.parallel.devices() > kScreenedWithFlows;
-  if (by_formula) ordered->workload.sync.clear();
+  result.by_formula = tier == Tier::Screening && scenario.model.has_value() &&
+                      scenario.parallel.devices() > kScreenedWithFlows;
+  if (result.by_formula) ordered->workload.sync.clear();
   const Engine engine = tier == Tier::Screening ? Engine::LongestPath : Engine::Simgrid;
-  Result<PlacedProgram> placed = place(std::move(*ordered), scenario, **platform, engine);
-  if (!placed) return refused(placed.error(), tier);
-  std::optional<ReplicatedGraph>& replicas = placed->replicas;
-  TaskGraph& whole = replicas ? replicas->graph : placed->graph;
-  const Platform& machine = replicas ? replicas->platform : **platform;
-  if (const Diagnostics broken = broken_ways(whole, scenario.imperfections, machine);
+  Result<PlacedProgram> placed = place(std::move(*ordered), scenario, machine, engine);
+  if (!placed) return tl::unexpected(refused(placed.error(), tier));
+  result.placed = std::move(*placed);
+  if (const Diagnostics broken =
+          broken_ways(result.whole(), scenario.imperfections, result.machine());
       !broken.empty())
-    return refused(broken, tier);
+    return tl::unexpected(refused(broken, tier));
+  return result;
+}
+
+StudyRow Evaluator::run(Ready ready, const Variation& variation) const {
   const bool changed = variation != Variation{};
+  TaskGraph& whole = ready.whole();
   if (changed) vary(whole, variation);
   Timeline timeline;
-  if (tier == Tier::Screening) {
+  if (ready.tier == Tier::Screening) {
     timeline = longest_path(whole);
   } else {
-    Result<Timeline> shared =
-        changed ? simgrid_run(whole, varied(machine, variation)) : simgrid_run(whole, machine);
-    if (!shared) return refused(shared.error(), tier);
+    Result<Timeline> shared = changed ? simgrid_run(whole, varied(ready.machine(), variation))
+                                      : simgrid_run(whole, ready.machine());
+    if (!shared) return refused(shared.error(), ready.tier);
     timeline = std::move(*shared);
   }
-  if (replicas) timeline = show(*replicas, timeline, placed->graph);
+  PlacedProgram& placed = ready.placed;
+  if (placed.replicas) timeline = show(*placed.replicas, timeline, placed.graph);
   const Summary summary =
-      summarise(placed->program, placed->workload, machine, placed->graph, timeline);
+      summarise(placed.program, placed.workload, ready.machine(), placed.graph, timeline);
   StudyRow row;
-  row.tier = tier;
+  row.tier = ready.tier;
   fill_times(row.figures, summary);
   fill_memory(row.figures, tightest_of(summary));
-  fill_scale(row.figures, scenario, study_);
-  if (by_formula) {
-    const StepEnds ends = ends_by_formula(*scenario.model, variation);
-    fill_model(row.figures, *scenario.model, placed->program, with_ends(summary, ends), ends);
-  } else if (scenario.model) {
-    fill_model(row.figures, *scenario.model, placed->program, summary,
-               step_ends(placed->graph, timeline));
+  fill_scale(row.figures, ready.scenario, study_);
+  if (ready.by_formula) {
+    const StepEnds ends = ends_by_formula(*ready.scenario.model, variation);
+    fill_model(row.figures, *ready.scenario.model, placed.program, with_ends(summary, ends), ends);
+  } else if (ready.scenario.model) {
+    fill_model(row.figures, *ready.scenario.model, placed.program, summary,
+               step_ends(placed.graph, timeline));
   }
   return row;
 }
 
 StudyRow Evaluator::evaluate(std::int64_t candidate, Tier tier, const Variation& variation) {
-  const Result<Scenario> read = scenario(candidate);
-  StudyRow row = read ? evaluate(*read, tier, variation) : refused(read.error(), tier);
-  row.candidate = candidate;
-  return row;
+  const auto made_ready = [&]() -> tl::expected<Ready, StudyRow> {
+    const Result<Scenario> read = scenario(candidate);
+    if (!read) return tl::unexpected(refused(read.error(), tier));
+    return ready(*read, tier);
+  };
+  const auto row_of = [&](StudyRow row) {
+    row.candidate = candidate;
+    return row;
+  };
+  if (variation == Variation{}) {
+    auto once = made_ready();
+    return row_of(once ? run(std::move(*once), variation) : std::move(once.error()));
+  }
+  if (!kept_ || kept_->candidate != candidate || kept_->tier != tier)
+    kept_ = Kept{candidate, tier, made_ready()};
+  return row_of(kept_->ready ? run(*kept_->ready, variation) : kept_->ready.error());
 }
 
 }  // namespace pipecast

@@ -43,12 +43,37 @@ class Evaluator {
 
  private:
   Result<const Platform*> machine_of(const Scenario& scenario);
-  StudyRow evaluate(const Scenario& scenario, Tier tier, const Variation& variation);
+
+  /// A candidate up to its run, which is all that a variation changes.
+  struct Ready {
+    Tier tier;
+    Scenario scenario;
+    PlacedProgram placed;
+    const Platform* shared;         ///< the cache's
+    std::optional<Platform> worse;  ///< with the base's imperfections, in place of it
+    bool by_formula = false;        ///< ends of the step in closed form
+
+    TaskGraph& whole() { return placed.replicas ? placed.replicas->graph : placed.graph; }
+    const Platform& machine() const {
+      if (placed.replicas) return placed.replicas->platform;
+      return worse ? *worse : *shared;
+    }
+  };
+  /// The candidate that was varied last: samples ask for one many times in a row.
+  struct Kept {
+    std::int64_t candidate;
+    Tier tier;
+    tl::expected<Ready, StudyRow> ready;
+  };
+
+  tl::expected<Ready, StudyRow> ready(const Scenario& scenario, Tier tier);
+  StudyRow run(Ready ready, const Variation& variation) const;
 
   const Study& study_;
   ReadCache cache_;
   ReadContext context_;  ///< with the study's presets and the cache
   YamlDocument document_;
+  std::optional<Kept> kept_;
 };
 
 }  // namespace pipecast
