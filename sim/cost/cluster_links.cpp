@@ -11,11 +11,6 @@ struct Group {
   int stride;
 };
 
-double fitted(const CollectiveTuning& tuning) {
-  // Where switches reduce, the fit is that of in-switch all-reduce; rings reach a single flow.
-  return tuning.in_switch ? 1 : tuning.achieved;
-}
-
 /// Before the first byte: the hops, or where collectives are fitted what NCCL's protocol for large
 /// messages needs, `half_size` bytes at the achieved rate (see docs/platforms.md).
 double start_seconds(const CollectiveTuning& tuning, const Route& way, int hops, double rate) {
@@ -40,14 +35,14 @@ Result<GroupLink> link_of(const Platform& platform, const std::vector<std::int32
   if (link.per_node > 1) {
     const Result<Route> way = route(platform, {0}, {group.stride});
     if (!way) return fail(way.error());
-    link.inside = way->bandwidth.value * fitted(platform.collectives_inside);
+    link.inside = way->bandwidth.value * platform.collectives_inside.achieved_by_rings();
     link.inside_s =
         start_seconds(platform.collectives_inside, *way, link.per_node - 1, link.inside);
   }
   if (first_outside < 0) return link;
   const Result<Route> way = route(platform, {0}, {first_outside});
   if (!way) return fail(way.error());
-  link.across = way->bandwidth.value * fitted(platform.collectives_across);
+  link.across = way->bandwidth.value * platform.collectives_across.achieved_by_rings();
   link.across_s =
       start_seconds(platform.collectives_across, *way, group.size / link.per_node - 1, link.across);
   return link;

@@ -60,10 +60,8 @@ Result<RoutedShape> routed(CollectiveShape shape, const Platform& platform) {
   return result;
 }
 
-/// Where switches reduce, the fit is that of in-switch all-reduce; rings there reach what a single
-/// flow reaches.
 double achieved_by(const CollectiveTuning& tuning, bool in_switch) {
-  return tuning.in_switch && !in_switch ? 1 : tuning.achieved;
+  return in_switch ? tuning.achieved : tuning.achieved_by_rings();
 }
 
 Protocol protocol_for(const Platform& platform, Bytes message, Bytes half_size) {

@@ -6,6 +6,16 @@ namespace pipecast {
 namespace {
 
 TrafficKind kind_of(const Task& task) {
+  switch (task.group) {
+    case GroupFlowOf::Tensor:
+      return TrafficKind::Tensor;
+    case GroupFlowOf::Context:
+      return TrafficKind::Context;
+    case GroupFlowOf::Expert:
+      return TrafficKind::Expert;
+    case GroupFlowOf::None:
+      break;
+  }
   if (is_exchange(task.kind)) return TrafficKind::StashedActivation;
   if (task.kind == OpKind::ReduceGrad) return TrafficKind::GradientReduction;
   if (task.kind == OpKind::Unshard) return TrafficKind::ParameterGather;
@@ -47,6 +57,12 @@ std::string_view traffic_name(TrafficKind kind) {
       return "gradient-reduction";
     case TrafficKind::ParameterGather:
       return "parameter-gather";
+    case TrafficKind::Tensor:
+      return "tensor";
+    case TrafficKind::Context:
+      return "context";
+    case TrafficKind::Expert:
+      return "expert";
   }
   return {};
 }
@@ -68,17 +84,22 @@ bool FabricTraffic::empty() const {
                      [](const LevelTraffic& level) { return level.busiest.empty(); });
 }
 
-FabricTraffic fabric_traffic(std::span<const Route> routes, std::span<const RouteLoad> loads,
-                             const Platform& platform) {
+RoutedLoads& RoutedLoads::operator+=(const RoutedLoads& other) {
+  routes.insert(routes.end(), other.routes.begin(), other.routes.end());
+  loads.insert(loads.end(), other.loads.begin(), other.loads.end());
+  return *this;
+}
+
+FabricTraffic fabric_traffic(const RoutedLoads& sent, const Platform& platform) {
   FabricLevels levels = fabric_levels(platform);
   FabricTraffic traffic;
   for (FabricLevel& level : levels.levels) traffic.levels.push_back({std::move(level), {}, {}});
   std::vector<double> link_bytes(platform.links.size(), 0.0);
   std::vector<int> hops(traffic.levels.size());
-  for (std::size_t route = 0; route < routes.size(); ++route) {
-    count_hops(routes[route], levels.level_of, hops);
+  for (std::size_t route = 0; route < sent.routes.size(); ++route) {
+    count_hops(sent.routes[route], levels.level_of, hops);
     for (std::size_t kind = 0; kind < kTrafficKinds.size(); ++kind) {
-      const Crossing& load = loads[route][kind];
+      const Crossing& load = sent.loads[route][kind];
       for (std::size_t level = 0; level < hops.size(); ++level) {
         if (hops[level] == 0) continue;
         Crossing& crossing = traffic.levels[level].kinds[kind];
@@ -86,7 +107,7 @@ FabricTraffic fabric_traffic(std::span<const Route> routes, std::span<const Rout
         crossing.bytes += load.bytes;
         crossing.link_bytes += load.bytes * hops[level];
       }
-      for (const LinkId link : routes[route].links) link_bytes[link.at()] += load.bytes;
+      for (const LinkId link : sent.routes[route].links) link_bytes[link.at()] += load.bytes;
     }
   }
   keep_busiest(platform, levels.level_of, link_bytes, traffic);
@@ -94,7 +115,7 @@ FabricTraffic fabric_traffic(std::span<const Route> routes, std::span<const Rout
 }
 
 FabricTraffic fabric_traffic(const TaskGraph& graph, const Platform& platform) {
-  return fabric_traffic(graph.routes, route_loads(graph), platform);
+  return fabric_traffic({graph.routes, route_loads(graph)}, platform);
 }
 
 }  // namespace pipecast

@@ -16,12 +16,20 @@ enum class TrafficKind : std::uint8_t {
   StashedActivation,  ///< activations that another rank keeps for a while
   GradientReduction,
   ParameterGather,
+  Tensor,  ///< exchanged inside operations, by the group of that dimension
+  Context,
+  Expert,
 };
-inline constexpr std::array kTrafficKinds{TrafficKind::Pipeline, TrafficKind::StashedActivation,
+inline constexpr std::array kTrafficKinds{TrafficKind::Pipeline,
+                                          TrafficKind::StashedActivation,
                                           TrafficKind::GradientReduction,
-                                          TrafficKind::ParameterGather};
+                                          TrafficKind::ParameterGather,
+                                          TrafficKind::Tensor,
+                                          TrafficKind::Context,
+                                          TrafficKind::Expert};
 
-/// `pipeline`, `stashed-activation`, `gradient-reduction`, `parameter-gather`.
+/// `pipeline`, `stashed-activation`, `gradient-reduction`, `parameter-gather`, `tensor`, `context`,
+/// `expert`.
 std::string_view traffic_name(TrafficKind kind);
 
 /// Messages of one kind that use links of one level.
@@ -67,9 +75,16 @@ using RouteLoad = std::array<Crossing, kTrafficKinds.size()>;
 /// [route] of the graph. O(tasks).
 std::vector<RouteLoad> route_loads(const TaskGraph& graph);
 
-/// `loads[route]` sent along `routes[route]`. O(routes · hops + links).
-FabricTraffic fabric_traffic(std::span<const Route> routes, std::span<const RouteLoad> loads,
-                             const Platform& platform);
+/// `loads[route]` is sent along `routes[route]`.
+struct RoutedLoads {
+  std::vector<Route> routes;
+  std::vector<RouteLoad> loads;
+
+  RoutedLoads& operator+=(const RoutedLoads& other);
+};
+
+/// O(routes · hops + links).
+FabricTraffic fabric_traffic(const RoutedLoads& sent, const Platform& platform);
 
 /// Counts the transfers of a graph whose routes are those of the platform. Bytes are those on the
 /// wire, what protocols waste included. O(tasks + routes · hops + links).

@@ -48,4 +48,16 @@ std::vector<int> ReplicaDevices::gradient_group(int replica, bool experts) const
   return group;
 }
 
+std::vector<int> ReplicaDevices::inside_group(int replica, ParallelDimension dimension) const {
+  int stride = 1;
+  if (dimension == ParallelDimension::Context) stride = layout_.tensor;
+  if (dimension == ParallelDimension::Expert) stride = layout_.expert_tensor;
+  const int span = stride * degree(layout_, dimension);
+  std::vector<int> group;
+  for (int member = replica / span * span + replica % stride; member < (replica / span + 1) * span;
+       member += stride)
+    group.push_back(member);
+  return group;
+}
+
 }  // namespace pipecast

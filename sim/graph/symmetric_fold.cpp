@@ -45,8 +45,9 @@ class Images {
 bool same_work(const Task& a, const Task& b, int ranks) {
   const auto home = [&](std::int32_t rank) { return rank < 0 ? rank : rank % ranks; };
   return a.seconds == b.seconds && a.bytes == b.bytes && a.kind == b.kind && a.stream == b.stream &&
-         a.stage == b.stage && a.microbatch == b.microbatch && home(a.rank) == home(b.rank) &&
-         home(a.peer) == home(b.peer) && (a.route < 0) == (b.route < 0);
+         a.group == b.group && a.stage == b.stage && a.microbatch == b.microbatch &&
+         home(a.rank) == home(b.rank) && home(a.peer) == home(b.peer) &&
+         (a.route < 0) == (b.route < 0);
 }
 
 /// Every task has an image in replica 0 that does the same, and every image stands for equally
@@ -101,14 +102,24 @@ bool speeds_agree(const ReplicaDevices& devices, int ranks, const Platform& plat
   return true;
 }
 
-/// What all replicas send: each sends what replica 0 does along its own routes.
-FabricTraffic traffic_of_all(const TaskGraph& pipeline, const TaskGraph& flows_of_all, int replicas,
-                             const Platform& platform) {
+/// Each replica sends what replica 0 does along its own routes.
+RoutedLoads sent_by_all(const TaskGraph& pipeline, const TaskGraph& flows_of_all, int replicas) {
   const std::vector<RouteLoad> one = route_loads(pipeline);
-  std::vector<RouteLoad> loads;
+  RoutedLoads sent{flows_of_all.routes, {}};
   for (int replica = 0; replica < replicas; ++replica)
-    loads.insert(loads.end(), one.begin(), one.end());
-  return fabric_traffic(flows_of_all.routes, loads, platform);
+    sent.loads.insert(sent.loads.end(), one.begin(), one.end());
+  return sent;
+}
+
+/// Of the tasks that stand for all.
+std::vector<DelayWithin> folded_delays(const TaskGraph& graph, const Images& images) {
+  std::vector<DelayWithin> folded;
+  for (const DelayWithin& within : graph.delays) {
+    const std::uint32_t delay = images.folded(within.delay);
+    if (images.original(delay) == within.delay)
+      folded.push_back({delay, images.folded(within.operation), within.share});
+  }
+  return folded;
 }
 
 /// One flow for each route of `pipeline`, with the ranks it joins.
@@ -173,7 +184,8 @@ std::optional<FoldedGraph> fold_replicas(const TaskGraph& graph, const std::vect
   result.graph.dependencies = dependency_graph(images.size(), *folded);
   result.graph.order = topological_order(result.graph);
   if (result.graph.order.size() != result.graph.tasks.size()) return std::nullopt;
-  result.traffic = fabric_traffic(graph, platform);
+  result.graph.delays = folded_delays(graph, images);
+  result.sent = {graph.routes, route_loads(graph)};
   return result;
 }
 
@@ -187,8 +199,7 @@ std::optional<FoldedGraph> fold_silent_replicas(const TaskGraph& pipeline,
   std::vector<std::uint32_t> image_of(all->tasks.size());
   for (std::uint32_t flow = 0; flow < image_of.size(); ++flow)
     image_of[flow] = static_cast<std::uint32_t>(flow % flows.tasks.size());
-  FoldedGraph result{
-      pipeline, platform, {}, traffic_of_all(pipeline, *all, devices.replicas(), platform)};
+  FoldedGraph result{pipeline, platform, {}, sent_by_all(pipeline, *all, devices.replicas())};
   LinkImages links(*all, platform, image_of, flows.tasks.size());
   if (!links.fold(flows, result.platform)) return std::nullopt;
   for (Task& task : result.graph.tasks)

@@ -21,7 +21,7 @@ struct FoldedGraph {
   TaskGraph graph;
   Platform platform;                ///< with links that stand for several
   std::vector<std::uint32_t> kept;  ///< [task of graph] the task it was
-  FabricTraffic traffic;            ///< of all replicas
+  RoutedLoads sent;                 ///< by all replicas, on the links there were
 };
 
 /// One replica that stands for all, or nothing when they are not provably alike: equal tasks, equal

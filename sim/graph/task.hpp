@@ -9,6 +9,9 @@ namespace pipecast {
 /// What a task occupies on its device. Communication overlaps computation because streams differ.
 enum class Stream : std::uint8_t { Compute, Transfer, Collective };
 
+/// Which exchange inside operations a flow belongs to.
+enum class GroupFlowOf : std::uint8_t { None, Tensor, Context, Expert };
+
 /// A vertex of the task graph: a compute cell of a rank, a pause of its runtime, or a transfer
 /// between ranks.
 struct Task {
@@ -23,9 +26,11 @@ struct Task {
   std::int32_t position =
       -1;  ///< compute: index of the cell's first op in the rank's program; else −1
   OpKind kind = OpKind::Forward;  ///< of the cell's first op; of a transfer SendForward,
-                                  ///< SendBackward, EvictActivation or RestoreActivation
+                                  ///< SendBackward, EvictActivation or RestoreActivation; of a
+                                  ///< flow of a group that of the operation it is part of
   Stream stream = Stream::Compute;
   std::uint8_t cell_ops = 1;  ///< ops in the cell; 2 for an overlapped pair
+  GroupFlowOf group = GroupFlowOf::None;
 
   bool operator==(const Task&) const = default;
 };

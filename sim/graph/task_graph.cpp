@@ -263,6 +263,14 @@ Diagnostics check_devices(const Program& program, const Platform& platform,
 
 }  // namespace
 
+void follow_operations(TaskGraph& graph, std::span<const Task> before) {
+  for (const DelayWithin& within : graph.delays) {
+    const double change = graph.tasks[within.operation].seconds - before[within.operation].seconds;
+    graph.tasks[within.delay].seconds =
+        std::max(0.0, before[within.delay].seconds + within.share * change);
+  }
+}
+
 Result<TaskGraph> build_task_graph(const Program& program, const Workload& workload,
                                    const Platform& platform,
                                    std::span<const DeviceId> device_of_rank,

@@ -11,6 +11,7 @@
 #include "sim/base/diagnostic.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/model/collective.hpp"
+#include "sim/model/parallel_dimension.hpp"
 #include "sim/model/workload.hpp"
 
 namespace pipecast {
@@ -21,9 +22,6 @@ enum class Recompute : std::uint8_t {
   Selective,  ///< the attention core only
   Full,       ///< whole layers; only their inputs are kept
 };
-
-/// A direction in which a model is spread over devices.
-enum class ParallelDimension : std::uint8_t { Tensor, Context, Expert, Data, Pipeline };
 
 /// Dimensions from the one whose ranks are neighbours to the one whose ranks are farthest apart.
 using DimensionOrder = std::array<ParallelDimension, 5>;
@@ -51,6 +49,22 @@ struct ParameterGather {
 
   bool operator==(const ParameterGather&) const = default;
 };
+
+/// How the exchanges inside operations (Workload::inside) are simulated.
+struct GroupTraffic {
+  enum class As : std::uint8_t {
+    Automatic,   ///< as flows, unless those provably change nothing
+    Flows,       ///< on the links, where they contend with everything else
+    ClosedForm,  ///< as seconds of the operation only
+  };
+  As as = As::Automatic;
+  int pieces = 1;  ///< an operation computes and exchanges by turns, as often as this
+
+  bool operator==(const GroupTraffic&) const = default;
+};
+
+/// More pieces of an operation than this are refused.
+inline constexpr int kMaxGroupPieces = 256;
 
 /// Which of the replicas are simulated.
 enum class Replicas : std::uint8_t {
@@ -88,6 +102,7 @@ struct ParallelLayout {
   DimensionOrder order = kMegatronOrder;
   GradientReduction gradient_reduction;
   ParameterGather parameter_gather;
+  GroupTraffic group_traffic;
   Replicas replicas = Replicas::Symmetric;
 
   int stages() const { return bounded_product({pipeline, chunks}); }
@@ -106,10 +121,6 @@ struct ParallelLayout {
 /// The largest number of devices a layout may ask for.
 inline constexpr int kMaxLayoutDevices = 1 << 20;
 
-/// `tensor`, `context`, …
-std::string_view dimension_name(ParallelDimension dimension);
-/// `tp`, `cp`, `ep`, `dp`, `pp`.
-std::string_view dimension_abbreviation(ParallelDimension dimension);
 /// How many ways the layout cuts along a dimension.
 int degree(const ParallelLayout& layout, ParallelDimension dimension);
 /// `tp-cp-ep-dp-pp`.

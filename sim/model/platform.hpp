@@ -104,6 +104,9 @@ struct CollectiveTuning {
   Bytes half_size;         ///< size at which the large-message protocol takes twice its wire time
   bool in_switch = false;  ///< the switches add up and multiply (NVLS, SHARP)
 
+  /// Of rings and pairs: where switches reduce, the fit is that of in-switch all-reduce, and rings
+  /// reach what a single flow reaches.
+  double achieved_by_rings() const { return in_switch ? 1 : achieved; }
   bool operator==(const CollectiveTuning&) const = default;
 };
 

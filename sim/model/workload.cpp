@@ -64,6 +64,8 @@ Diagnostics check(const Workload& workload) {
     return {input_error("bytes are given for " + std::to_string(workload.bytes.size()) + " of " +
                         std::to_string(stages) + " stages")};
   Diagnostics faults = check_sync(workload);
+  if (Diagnostics inside = check_group_exchanges(workload); !inside.empty())
+    faults.insert(faults.end(), inside.begin(), inside.end());
   for (std::size_t i = 0; i < workload.costs.size(); ++i)
     if (!valid(workload.costs[i]))
       faults.push_back(

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/base/quantity.hpp"
+#include "sim/model/group_exchange.hpp"
 #include "sim/model/program.hpp"
 
 namespace pipecast {
@@ -76,6 +77,9 @@ struct Workload {
   std::vector<StageCost> costs;   ///< [stage], or [stage · microbatches + microbatch]
   std::vector<StageBytes> bytes;  ///< [stage]
   std::vector<StageSync> sync;  ///< [stage]; empty: no gradients are exchanged, no update is timed
+  /// [stage] what its operations exchange inside the groups of devices that compute it together;
+  /// empty: nothing, or nobody knows
+  std::vector<std::vector<GroupExchange>> inside;
   bool backward_is_split =
       true;  ///< false: only the whole backward is known, it stands in backward_input
   Overheads overheads;
