@@ -150,6 +150,34 @@ void list_workload(Listing& listing, const Workload& workload) {
   sync("optimizer_step", &StageSync::optimizer, seconds_text);
 }
 
+/// What operations exchange inside their groups, a line for each stage and group.
+void list_group_exchanges(Listing& listing, const Scenario& scenario) {
+  std::vector<std::string> items;
+  const auto pass = [](std::string_view key, const PassExchange& exchange) {
+    if (exchange.bytes.value <= 0) return std::string();
+    std::string text = fmt::format(", {}: {{bytes: {}, ", key, bytes_text(exchange.bytes));
+    if (exchange.alone.value > 0)
+      text += fmt::format("seconds: {}, exposed: {}, ", seconds_text(exchange.alone),
+                          seconds_text(exchange.exposed));
+    return text + fmt::format("behind: {}}}", seconds_text(exchange.behind));
+  };
+  const auto& inside = scenario.workload.inside;
+  const bool alike = std::all_of(inside.begin(), inside.end(),
+                                 [&](const auto& stage) { return stage == inside.front(); });
+  for (std::size_t stage = 0;
+       stage < (alike ? std::min<std::size_t>(1, inside.size()) : inside.size()); ++stage)
+    for (const GroupExchange& exchange : inside[stage]) {
+      if (degree(scenario.parallel, exchange.group) < 2) continue;
+      items.push_back(fmt::format(
+          "{{group: {}, collective: {}{}{}{}{}}}", dimension_name(exchange.group),
+          collective_name(exchange.collective), alike ? "" : fmt::format(", stage: {}", stage),
+          pass("forward", exchange.forward), pass("backward_input", exchange.backward_input),
+          pass("backward_weight", exchange.backward_weight)));
+    }
+  if (!items.empty())
+    listing.line("workload.group_exchange", fmt::format("[{}]", fmt::join(items, ", ")));
+}
+
 /// Only where something but the pipeline is parallel.
 void list_parallel(Listing& listing, const Scenario& scenario) {
   const ParallelLayout& layout = scenario.parallel;
@@ -185,6 +213,24 @@ void list_parallel(Listing& listing, const Scenario& scenario) {
                algorithm_name(layout.parameter_gather.algorithm));
   listing.line("parallel.parameter_gather.every",
                !scenario.model && layout.gathers_each_use() ? "microbatch" : "step");
+  list_group_traffic(listing, layout.group_traffic);
+}
+
+void list_group_traffic(Listing& listing, const GroupTraffic& traffic) {
+  const auto word = [&] {
+    switch (traffic.as) {
+      case GroupTraffic::As::Automatic:
+        return "automatic";
+      case GroupTraffic::As::Flows:
+        return "flows";
+      case GroupTraffic::As::ClosedForm:
+        return "closed_form";
+    }
+    return "";
+  };
+  listing.block("group_traffic", 1);
+  listing.line("parallel.group_traffic.as", word());
+  listing.line("parallel.group_traffic.pieces", std::to_string(traffic.pieces));
 }
 
 void list_imperfections(Listing& listing, const Imperfections& wrong) {
@@ -290,6 +336,7 @@ std::string scenario_text(const Scenario& scenario, const ReadContext& context) 
   listing.line("name", quoted(scenario.name));
   list_pipeline(listing, scenario, context);
   list_workload(listing, scenario.workload);
+  list_group_exchanges(listing, scenario);
   list_platform(listing, scenario, context);
   list_parallel(listing, scenario);
   list_imperfections(listing, scenario.imperfections);

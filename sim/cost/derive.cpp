@@ -184,6 +184,39 @@ StageSync stage_sync(const TrainingPlan& plan, const ClusterLinks& links,
   return sync;
 }
 
+PassExchange pass_exchange(const GroupUse& use, double exposed_s) {
+  return {Bytes{use.bytes}, Seconds{use.alone_s}, Seconds{std::min(exposed_s, use.alone_s)},
+          Seconds{use.behind_s}};
+}
+
+/// One group's part of a stage: what is computed again is before the input gradient.
+GroupExchange group_exchange(ParallelDimension group, Collective collective,
+                             const UnitSeconds& seconds, GroupUse PassSeconds::*use,
+                             double PassSeconds::*exposed_s) {
+  const PassSeconds before_input = seconds.recompute + seconds.input;
+  return {group, collective, pass_exchange(seconds.forward.*use, seconds.forward.*exposed_s),
+          pass_exchange(before_input.*use, before_input.*exposed_s),
+          pass_exchange(seconds.weight.*use, seconds.weight.*exposed_s)};
+}
+
+/// All-reduce counts as the scatter and the gather that it is made of.
+std::vector<GroupExchange> group_exchanges(const TrainingPlan& plan, const ClusterLinks& links,
+                                           const UnitSeconds& seconds) {
+  std::vector<GroupExchange> result;
+  const auto add = [&](const GroupLink& link, const GroupExchange& exchange) {
+    if (link.size > 1 && link.known()) result.push_back(exchange);
+  };
+  const bool ulysses = plan.communication.context == ContextExchange::Ulysses;
+  add(links.tensor, group_exchange(ParallelDimension::Tensor, Collective::AllGather, seconds,
+                                   &PassSeconds::tensor, &PassSeconds::tensor_s));
+  add(links.context, group_exchange(ParallelDimension::Context,
+                                    ulysses ? Collective::AllToAll : Collective::AllGather, seconds,
+                                    &PassSeconds::context, &PassSeconds::context_s));
+  add(links.expert, group_exchange(ParallelDimension::Expert, Collective::AllToAll, seconds,
+                                   &PassSeconds::expert, &PassSeconds::expert_s));
+  return result;
+}
+
 std::vector<StageLayers> balanced_stages(const TrainingPlan& plan, const DeviceModel& device,
                                          const ClusterLinks& links) {
   const LayerPrices prices = price(plan, device, links);
@@ -272,6 +305,7 @@ Result<Derivation> derive(const TrainingPlan& plan, const DeviceModel& device,
     result.workload.costs.push_back({Seconds{unit.forward.total()},
                                      Seconds{unit.recompute.total() + unit.input.total()},
                                      Seconds{unit.weight.total()}});
+    result.workload.inside.push_back(group_exchanges(plan, links, unit));
     result.workload.bytes.push_back(stage_bytes(plan, prices, stage, first_layer, held));
     const StageSync sync = stage_sync(plan, links, derived);
     const double layers = std::max(1, stage.encoder + stage.layers + stage.mtp);

@@ -35,7 +35,8 @@ struct Derivation {
 /// Stage by stage: forward, input gradient (with what is recomputed before it) and weight gradient
 /// seconds; messages (2·s·b·h ÷ context ÷ tensor: each device of a tensor group sends its part);
 /// activations (activation.hpp); parameters, gradients and 12 optimizer bytes per parameter; what
-/// is exchanged with replicas (Workload::sync), layer by layer, and the update. Weights that ZeRO 3
+/// is exchanged with replicas (Workload::sync), layer by layer, and the update; what operations
+/// exchange inside tensor, context and expert groups (Workload::inside). Weights that ZeRO 3
 /// gathers, and their gradients, are inside the operations; where no link is known, nothing is
 /// exchanged. Pure,
 /// reads nothing; O(stages + measured shapes). Precondition: check(layout, model) and check(stages,

@@ -113,6 +113,13 @@ double layer_parameters(const TrainingPlan& plan, LayerKind kind) {
 
 }  // namespace
 
+GroupUse& GroupUse::operator+=(const GroupUse& other) {
+  bytes += other.bytes;
+  alone_s += other.alone_s;
+  behind_s += other.behind_s;
+  return *this;
+}
+
 PassSeconds& PassSeconds::operator+=(const PassSeconds& other) {
   matmul_s += other.matmul_s;
   attention_s += other.attention_s;
@@ -124,6 +131,9 @@ PassSeconds& PassSeconds::operator+=(const PassSeconds& other) {
   shard_s += other.shard_s;
   flops += other.flops;
   kernels += other.kernels;
+  tensor += other.tensor;
+  context += other.context;
+  expert += other.expert;
   table_misses += other.table_misses;
   return *this;
 }
@@ -135,6 +145,10 @@ PassSeconds operator*(double factor, const PassSeconds& pass) {
         &PassSeconds::launch_s, &PassSeconds::tensor_s, &PassSeconds::context_s,
         &PassSeconds::expert_s, &PassSeconds::shard_s, &PassSeconds::flops, &PassSeconds::kernels})
     scaled.*part *= factor;
+  for (GroupUse PassSeconds::*use :
+       {&PassSeconds::tensor, &PassSeconds::context, &PassSeconds::expert})
+    for (double GroupUse::*part : {&GroupUse::bytes, &GroupUse::alone_s, &GroupUse::behind_s})
+      (scaled.*use).*part *= factor;
   return scaled;
 }
 
@@ -175,7 +189,9 @@ UnitSeconds layer_seconds(const TrainingPlan& plan, const DeviceModel& device,
     case Recompute::Full:
       result.recompute = result.forward;
       result.recompute.shard_s = 0;
-      if (!plan.recompute_communication) result.recompute.tensor_s = 0;
+      if (plan.recompute_communication) break;
+      result.recompute.tensor_s = 0;
+      result.recompute.tensor = {};
       break;
   }
   return result;
@@ -188,7 +204,11 @@ UnitSeconds embedding_seconds(const TrainingPlan& plan, const DeviceModel& devic
   unit.stream(2 * kElement * values, 0);
   UnitSeconds result = unit.finish();
   const double whole = kElement * values;
-  if (plan.layout.tensor > 1) result.forward.tensor_s += gather_seconds(links.tensor, whole);
+  if (plan.layout.tensor > 1) {
+    const double gather_s = gather_seconds(links.tensor, whole);
+    result.forward.tensor_s += gather_s;
+    result.forward.tensor += {whole, gather_s, 0};
+  }
   // Gradients are added into the table where the tokens point.
   result.weight.memory_s += memory_seconds(device, 3 * kElement * values);
   return result;

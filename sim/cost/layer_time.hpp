@@ -5,6 +5,17 @@
 
 namespace pipecast {
 
+/// What a pass exchanges inside one group: PassSeconds has the exposed part of its seconds.
+struct GroupUse {
+  double bytes = 0;     ///< of all collectives, as nccl-tests counts each
+  double alone_s = 0;   ///< when nothing else is on the links
+  double behind_s = 0;  ///< computation that it may run beside: all but the exposed part where
+                        ///< there is one
+
+  GroupUse& operator+=(const GroupUse& other);
+  bool operator==(const GroupUse&) const = default;
+};
+
 /// Seconds of one pass by what they are spent on, and the work in it.
 struct PassSeconds {
   double matmul_s = 0;     ///< products of linear layers
@@ -17,6 +28,9 @@ struct PassSeconds {
   double shard_s = 0;      ///< … gathering sharded weights, scattering their gradients
   double flops = 0;        ///< arithmetic in matmul_s and attention_s
   double kernels = 0;
+  GroupUse tensor;
+  GroupUse context;
+  GroupUse expert;
   int table_misses = 0;  ///< products for which no measured shape was near
 
   double total() const {

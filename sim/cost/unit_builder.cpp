@@ -154,10 +154,18 @@ void UnitBuilder::tensor_block() {
   const double whole = kElement * tokens_ * plan_.model.hidden;
   // All-reduce, or reduce-scatter and all-gather: the same bytes.
   const double pair_s = 2 * gather_seconds(links_.tensor, whole);
-  unit_.forward.tensor_s += pair_s;
-  unit_.input.tensor_s += pair_s;
+  for (PassSeconds* pass : {&unit_.forward, &unit_.input}) {
+    pass->tensor_s += pair_s;
+    pass->tensor += {2 * whole, pair_s, 0};
+  }
   unit_.forward.kernels += 2;
   unit_.input.kernels += 2;
+}
+
+void UnitBuilder::add_context(PassSeconds& pass, double bytes, double alone_s, double behind_s) {
+  const double exposed_s = std::max(0.0, alone_s - behind_s);
+  pass.context_s += exposed_s;
+  pass.context += {bytes, alone_s, exposed_s > 0 ? alone_s - exposed_s : behind_s};
 }
 
 void UnitBuilder::context_exchange() {
@@ -175,16 +183,16 @@ void UnitBuilder::context_exchange() {
       const bool behind = plan_.communication.context == ContextExchange::Ring;
       // Of the ring's steps all but the first run behind the attention of the step before.
       const double share = behind ? (layout.context - 1.0) / layout.context : 0;
-      unit_.forward.context_s += std::max(0.0, forward_s - share * core_.attention_s);
-      unit_.input.context_s += std::max(0.0, 2 * forward_s - share * unit_.input.attention_s);
+      add_context(unit_.forward, whole, forward_s, share * core_.attention_s);
+      add_context(unit_.input, 2 * whole, 2 * forward_s, share * unit_.input.attention_s);
       return;
     }
     case ContextExchange::Ulysses: {
       const double own = kElement * tokens_ * heads *
                          (plan_.model.query_width() + key_value + plan_.model.value_width());
       const double exchange_s = exchange_seconds(links_.context, own);
-      unit_.forward.context_s += exchange_s;
-      unit_.input.context_s += exchange_s;
+      add_context(unit_.forward, own, exchange_s, 0);
+      add_context(unit_.input, own, exchange_s, 0);
       return;
     }
   }
@@ -193,8 +201,10 @@ void UnitBuilder::context_exchange() {
 void UnitBuilder::expert_exchange(double bytes) {
   if (plan_.layout.expert == 1) return;
   const double both_s = 2 * exchange_seconds(links_.expert, bytes);
-  unit_.forward.expert_s += both_s;
-  unit_.input.expert_s += both_s;
+  for (PassSeconds* pass : {&unit_.forward, &unit_.input}) {
+    pass->expert_s += both_s;
+    pass->expert += {2 * bytes, both_s, 0};
+  }
   unit_.forward.kernels += 2;
   unit_.input.kernels += 2;
 }
@@ -216,6 +226,9 @@ void UnitBuilder::settle(PassSeconds& pass) const {
     pass.tensor_s = std::max(pass.tensor_s / 8, pass.tensor_s - pass.matmul_s);
   if (plan_.communication.expert == Exposure::Overlapped)
     pass.expert_s = std::max(0.0, pass.expert_s - busy);
+  pass.tensor.behind_s = pass.tensor.alone_s - pass.tensor_s;
+  pass.expert.behind_s = pass.expert_s > 0 ? pass.expert.alone_s - pass.expert_s : 0;
+  if (pass.expert.alone_s > 0 && pass.expert_s == 0) pass.expert.behind_s = busy;
   if (plan_.communication.data == Exposure::Overlapped)
     pass.shard_s = std::max(0.0, pass.shard_s - busy);
 }

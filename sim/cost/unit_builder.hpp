@@ -41,6 +41,7 @@ class UnitBuilder {
   void unfused_scores(double entries, double values);
   void add_memory(PassSeconds& pass, double bytes);
   void settle(PassSeconds& pass) const;
+  static void add_context(PassSeconds& pass, double bytes, double alone_s, double behind_s);
 
   const TrainingPlan& plan_;
   const DeviceModel& device_;

@@ -41,6 +41,19 @@ void add(StageBytes& to, const StageBytes& from, double share) {
   to.optimizer += from.optimizer * share;
 }
 
+void add(std::vector<GroupExchange>& to, const std::vector<GroupExchange>& from, double share) {
+  for (const GroupExchange& exchange : from) {
+    auto same = std::find_if(to.begin(), to.end(), [&](const GroupExchange& other) {
+      return other.group == exchange.group && other.collective == exchange.collective;
+    });
+    if (same == to.end())
+      same = to.insert(to.end(), {exchange.group, exchange.collective, {}, {}, {}});
+    same->forward += exchange.forward * share;
+    same->backward_input += exchange.backward_input * share;
+    same->backward_weight += exchange.backward_weight * share;
+  }
+}
+
 /// Whole bytes, so that what is allocated and freed cancels exactly.
 void round_bytes(StageBytes& bytes) {
   for (Bytes* amount : {&bytes.held_by_forward, &bytes.released_by_backward_input,
@@ -60,6 +73,7 @@ Workload repartition(const Workload& workload, int stages) {
       workload.varies_by_microbatch() ? static_cast<std::size_t>(workload.microbatches) : 1;
   result.costs.assign(static_cast<std::size_t>(stages) * columns, {});
   result.bytes.assign(static_cast<std::size_t>(stages), {});
+  result.inside.assign(workload.inside.empty() ? 0 : static_cast<std::size_t>(stages), {});
   for (int stage = 0; stage < stages; ++stage) {
     const auto target = static_cast<std::size_t>(stage);
     const std::vector<Piece> pieces = pieces_of(stage, stages, workload.stages);
@@ -68,6 +82,8 @@ Workload repartition(const Workload& workload, int stages) {
         add(result.costs[target * columns + column], workload.costs[piece.stage * columns + column],
             piece.share);
       add(result.bytes[target], workload.bytes[piece.stage], piece.share);
+      if (!workload.inside.empty())
+        add(result.inside[target], workload.inside[piece.stage], piece.share);
     }
     round_bytes(result.bytes[target]);
     result.bytes[target].message_forward = workload.bytes[pieces.back().stage].message_forward;

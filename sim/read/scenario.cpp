@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sim/read/scenario_groups.hpp"
 #include "sim/read/scenario_imperfections.hpp"
 #include "sim/read/scenario_parallel.hpp"
 
@@ -56,7 +57,10 @@ Scenario read_scenario_block(const YamlCursor& root, const std::string& file,
       root.require("workload", "costs: {forward: …, backward: …}, or model: {preset: …}");
   scenario.parallel = read_parallel(root, workload, pipeline.shape, faults);
   const bool from_model = workload && workload->is_map() && workload->has("model");
-  if (workload && !from_model) scenario.workload = read_workload(*workload, pipeline);
+  if (workload && !from_model) {
+    scenario.workload = read_workload(*workload, pipeline);
+    read_group_exchanges(*workload, pipeline.shape, scenario.parallel, scenario.workload);
+  }
   if (const auto block =
           root.require("platform", "a preset, a kind with parameters, a file, or a delay"))
     scenario.platform = read_platform(

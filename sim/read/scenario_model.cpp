@@ -79,6 +79,29 @@ void replace_costs(const YamlCursor& workload, const PipelineBlock& pipeline,
   run.measured_costs = true;
 }
 
+bool longer_than(const PassExchange& exchange, Seconds pass) { return exchange.exposed > pass; }
+
+/// Measured seconds have in them what the stage exchanges; a closed form that is longer says
+/// nothing about them.
+void check_inside(Scenario& scenario, ModelRun& run) {
+  Workload& workload = scenario.workload;
+  const auto columns = workload.costs.size() / static_cast<std::size_t>(workload.stages);
+  for (std::size_t entry = 0; entry < workload.costs.size(); ++entry)
+    for (const GroupExchange& exchange : workload.inside[entry / columns]) {
+      const StageCost& cost = workload.costs[entry];
+      if (!longer_than(exchange.forward, cost.forward) &&
+          !longer_than(exchange.backward_input, cost.backward_input) &&
+          !longer_than(exchange.backward_weight, cost.backward_weight))
+        continue;
+      workload.inside.clear();
+      run.derivation.warnings.push_back(fmt::format(
+          "stage {} measures less than its {} group is thought to exchange for; what is exchanged "
+          "inside operations is left out",
+          entry / columns, dimension_name(exchange.group)));
+      return;
+    }
+}
+
 }  // namespace
 
 void read_model_workload(const YamlCursor& workload, const PipelineBlock& pipeline,
@@ -99,6 +122,7 @@ void read_model_workload(const YamlCursor& workload, const PipelineBlock& pipeli
   scenario.workload = run->derivation.workload;
   scenario.workload.microbatches = *pipeline.shape.microbatches;
   replace_costs(workload, pipeline, file, scenario, *run);
+  if (run->measured_costs) check_inside(scenario, *run);
   scenario.parallel = run->planned.plan.layout;
   scenario.model = std::move(*run);
 }

@@ -6,6 +6,8 @@
 #include <array>
 #include <cctype>
 
+#include "sim/read/scenario_groups.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -266,14 +268,15 @@ ParallelLayout read_parallel(const YamlCursor& root, const std::optional<YamlCur
   if (parallel) {
     const auto fields = describe<ParallelLayout>(kDegreeFields);
     layout = pipecast::bind<ParallelLayout>(
-        kDegreeFields,
-        parallel->fields(fields, {"order", "replicas", "gradient_reduction", "parameter_gather"}));
+        kDegreeFields, parallel->fields(fields, {"order", "replicas", "gradient_reduction",
+                                                 "parameter_gather", kGroupTrafficKey}));
   }
   layout.pipeline = shape.ranks.value_or(1);
   layout.chunks = shape.chunks.value_or(1);
   if (!parallel || !parallel->is_map()) return layout;
   layout.gradient_reduction = read_reduction(*parallel, layout.zero);
   layout.parameter_gather = read_gather(*parallel, layout.zero);
+  layout.group_traffic = read_group_traffic(*parallel);
   layout.replicas = read_replicas(*parallel);
   if (const auto order = parallel->find("order")) layout.order = read_order(*order, layout);
   faults.add(located(check(layout), parallel->key_where()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/read/scenario_groups.hpp"
 #include "sim/read/scenario_parallel.hpp"
 
 namespace pipecast {
@@ -269,7 +270,7 @@ Workload read_workload(const YamlCursor& block, const PipelineBlock& pipeline) {
   if (!block.expect_map({"costs", "activation", "message", "gradient_message", "parameters",
                          "gradients", "optimizer", "parallel", kSyncKeys[0], kSyncKeys[1],
                          kSyncKeys[2], kSyncKeys[3], kRuntimeKeys[0], kRuntimeKeys[1],
-                         kRuntimeKeys[2]}))
+                         kRuntimeKeys[2], kGroupExchangeKey}))
     return workload;
   const CostTables tables = read_costs(block, pipeline);
   const bool known = pipeline.shape.stages() && pipeline.shape.microbatches;

@@ -25,7 +25,8 @@ class RowWriter {
 
   void row(const Task& task, const Op& op, const Interval& interval, double bytes) {
     sink_.integer(task.rank).text(",").text(stream_name(task.stream)).text(",");
-    sink_.text(op_word(op.kind)).text(",");
+    sink_.text(task.group == GroupFlowOf::None ? op_word(op.kind) : group_word(task.group));
+    sink_.text(",");
     index(op.stage.value).text(",");
     index(op.microbatch.value).text(",");
     sink_.number(interval.start_s).text(",").number(interval.end_s).text(",");

@@ -77,6 +77,7 @@ void fill_rank(Members& members, const RankSummary& rank, const Platform& platfo
       .number("span_s", rank.span_s)
       .number("exposed_collectives_s", rank.exposed_collectives_s)
       .number("optimizer_s", rank.optimizer_s)
+      .number("group_contention_s", rank.group_contention_s)
       .number("peak_activation_bytes", rank.peak_activation.value)
       .integer("peak_in_flight", rank.peak_in_flight)
       .integer("peak_in_flight_free_at_input", rank.peak_in_flight_free_at_input)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/graph/rounding.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/report/collective_stream.hpp"
 #include "sim/report/idle.hpp"
@@ -29,18 +30,22 @@ class ExactSum {
 };
 
 void fill_busy(RankSummary& summary, const TaskGraph& graph, const Timeline& timeline,
-               std::span<const std::uint32_t> tasks) {
+               double makespan_s, std::span<const std::uint32_t> tasks) {
   ExactSum busy;
+  ExactSum contention;
   double first_s = -1;
   double last_s = 0;
   for (const std::uint32_t task : tasks) {
     if (!is_work(graph.tasks[task])) continue;
     const Interval& interval = timeline.intervals[task];
     busy.add(interval.end_s - interval.start_s);
+    const double beyond_s = interval.end_s - interval.start_s - graph.tasks[task].seconds;
+    if (beyond_s > rounding_s(makespan_s)) contention.add(beyond_s);
     if (first_s < 0) first_s = interval.start_s;
     last_s = interval.end_s;
   }
   summary.busy_s = busy.value();
+  summary.group_contention_s = contention.value();
   summary.span_s = first_s < 0 ? 0 : last_s - first_s;
 }
 
@@ -223,7 +228,7 @@ Summary summarise(const Program& program, const Workload& workload, const Platfo
     RankSummary& row = summary.ranks[rank];
     row.rank = {static_cast<std::int32_t>(rank)};
     row.device = graph.device_of_rank[rank];
-    fill_busy(row, graph, timeline, index.compute.of(row.rank));
+    fill_busy(row, graph, timeline, index.makespan_s, index.compute.of(row.rank));
     fill_idle(row, idle_stretches(program, graph, timeline, index, row.rank));
     fill_memory(row, memory.ranks[rank], platform.devices[row.device.at()]);
   }

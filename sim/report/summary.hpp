@@ -25,9 +25,11 @@ struct RankSummary {
   double waiting_for_transfer_s = 0;  ///< idle while the message that ends the wait was on its way
   double warmup_idle_s = 0;           ///< before the rank's first backward, transfers excluded
   double steady_idle_s = 0;
-  double cooldown_idle_s = 0;        ///< after the rank's last forward, transfers excluded
-  double gap_s = 0;                  ///< of warm-up, steady and cool-down: the runtime's pauses
-  double span_s = 0;                 ///< end of last − start of first operation
+  double cooldown_idle_s = 0;     ///< after the rank's last forward, transfers excluded
+  double group_contention_s = 0;  ///< of busy_s: by how much exchanges inside its operations were
+                                  ///< longer than alone
+  double gap_s = 0;               ///< of warm-up, steady and cool-down: the runtime's pauses
+  double span_s = 0;              ///< end of last − start of first operation
   double exposed_collectives_s = 0;  ///< from its last operation to the end of its last gradient
                                      ///< reduction or parameter gather, updates excluded
   double optimizer_s = 0;            ///< its update

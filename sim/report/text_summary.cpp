@@ -258,6 +258,14 @@ std::string exchange_text(const RunView& run) {
         "update {}\n",
         slowest->rank.value, seconds(slowest->exposed_collectives_s),
         seconds(slowest->optimizer_s));
+  const auto held_up = std::max_element(run.summary.ranks.begin(), run.summary.ranks.end(),
+                                        [](const RankSummary& a, const RankSummary& b) {
+                                          return a.group_contention_s < b.group_contention_s;
+                                        });
+  if (held_up != run.summary.ranks.end() && held_up->group_contention_s > 0)
+    text += fmt::format(
+        "exchanges inside operations, slower than alone by most on rank {}: {} of its busy {}\n",
+        held_up->rank.value, seconds(held_up->group_contention_s), seconds(held_up->busy_s));
   return text.empty() ? text : text + "\n";
 }
 

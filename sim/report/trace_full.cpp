@@ -137,8 +137,11 @@ class FullTracks {
               : Op{.kind = task.kind, .stage = {task.stage}, .microbatch = {task.microbatch}};
       events_.open_slice(track, "comm");
       events_.op_name(op);
-      events_.close_slice(start_ns, end_ns, kind_color(task.kind));
-      write_arguments(op.stage.value, op.microbatch.value, op_word(op.kind), task.bytes);
+      const bool inside = task.group != GroupFlowOf::None;
+      if (inside) sink_.text(" ").text(group_word(task.group));
+      events_.close_slice(start_ns, end_ns, kind_color(inside ? OpKind::ReduceGrad : task.kind));
+      write_arguments(op.stage.value, op.microbatch.value,
+                      inside ? group_word(task.group) : op_word(op.kind), task.bytes);
       if (kind != CommThread::Collective) write_arrow(kind, track, id, start_ns, end_ns);
     }
   }

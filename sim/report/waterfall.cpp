@@ -14,13 +14,16 @@ Waterfall waterfall(const RunView& run) {
       [](const RankSummary& a, const RankSummary& b) { return a.busy_s < b.busy_s; });
   if (busiest == run.summary.ranks.end()) return {};
   if (run.estimate != nullptr) return {busiest->rank, run.estimate->waterfall};
-  Waterfall result{busiest->rank,
-                   {{"ideal", busiest->busy_s, "compute of the busiest rank"},
-                    {"warm-up", 0, "before its first backward"},
-                    {"steady", 0, "between its first backward and its last forward"},
-                    {"cool-down", 0, "after its last forward"},
-                    {"pauses", 0, "of the runtime between operations"},
-                    {"messages", 0, "waiting for them"}}};
+  Waterfall result{
+      busiest->rank,
+      {{"ideal", busiest->busy_s - busiest->group_contention_s, "compute of the busiest rank"},
+       {"warm-up", 0, "before its first backward"},
+       {"steady", 0, "between its first backward and its last forward"},
+       {"cool-down", 0, "after its last forward"},
+       {"pauses", 0, "of the runtime between operations"},
+       {"messages", 0, "waiting for them"},
+       {"group_contention", busiest->group_contention_s,
+        "exchanges inside operations, slower than alone"}}};
   const RunIndex index = index_run(run.graph, run.timeline);
   for (const IdleStretch& stretch :
        idle_stretches(run.program, run.graph, run.timeline, index, busiest->rank)) {

@@ -31,9 +31,20 @@ double pipeline_seconds(const ModelRun& model, const Summary& summary, const Ste
   return longest - ends.total();
 }
 
+/// Without what exchanges inside operations took longer than alone.
+double own_busy(const RankSummary& rank) { return rank.busy_s - rank.group_contention_s; }
+
+/// Of the rank that has most work.
+double contention_of_busiest(const Summary& summary) {
+  const auto busiest = std::max_element(
+      summary.ranks.begin(), summary.ranks.end(),
+      [](const RankSummary& a, const RankSummary& b) { return own_busy(a) < own_busy(b); });
+  return busiest == summary.ranks.end() ? 0 : busiest->group_contention_s;
+}
+
 double mean_busy(const Summary& summary) {
   double busy = 0;
-  for (const RankSummary& rank : summary.ranks) busy += rank.busy_s;
+  for (const RankSummary& rank : summary.ranks) busy += own_busy(rank);
   return summary.ranks.empty() ? 0 : busy / static_cast<double>(summary.ranks.size());
 }
 
@@ -79,7 +90,10 @@ StepEstimate estimate_step(const ModelRun& model, const Program& program, const 
   const double per_rank = double{1} * program.shape.microbatches / program.shape.ranks;
   add_work(model, per_rank, busy, ideal, parts);
   parts.push_back({"imbalance", busiest - busy, "what the busiest rank has above the mean"});
-  parts.push_back({"bubble", pipeline_seconds(model, summary, ends) - busiest,
+  const double contention = contention_of_busiest(summary) / steps;
+  parts.push_back({"group_contention", contention,
+                   "exchanges inside operations of the busiest rank, slower than alone"});
+  parts.push_back({"bubble", pipeline_seconds(model, summary, ends) - busiest - contention,
                    "waiting: bubble and pipeline transfers"});
   parts.push_back({"gradients", ends.reduction_s, "gradient reduction not hidden"});
   parts.push_back({"optimizer", ends.update_s, "update of the weights"});

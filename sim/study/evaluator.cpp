@@ -47,12 +47,14 @@ void vary(TaskGraph& graph, const Variation& variation) {
   }
   const std::int32_t middle = graph.ranks / 2;
   RandomSource random(variation.seed);
+  const std::vector<Task> before = graph.delays.empty() ? std::vector<Task>{} : graph.tasks;
   for (Task& task : graph.tasks) {
     if (!is_work(task)) continue;
     task.seconds /= variation.compute;
     if (task.rank == middle) task.seconds *= variation.slowest_rank;
     if (variation.jitter > 0) task.seconds *= std::max(0.0, 1 + variation.jitter * random.normal());
   }
+  follow_operations(graph, before);
 }
 
 /// The links too, for the evaluator that shares them.

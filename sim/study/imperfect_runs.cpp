@@ -140,6 +140,7 @@ Result<Delays> delays_of(const TaskGraph& graph, const Platform& platform, int r
       if (is_work(sample.tasks[task]))
         sample.tasks[task].seconds =
             graph.tasks[task].seconds * factor(jitter, static_cast<std::uint64_t>(step), task);
+    follow_operations(sample, graph.tasks);
     Result<Timeline> sampled = evaluate(sample);
     if (!sampled) return fail(std::move(sampled.error()));
     steps.push_back(makespan(*sampled).value);

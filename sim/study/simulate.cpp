@@ -218,9 +218,11 @@ Result<PlacedProgram> place(OrderedProgram ordered, const Scenario& scenario,
   const bool exchange = !placed.workload.sync.empty();
   const bool several = scenario.parallel.devices() > scenario.shape.ranks;
   if (exchange || (several && engine == Engine::Simgrid)) {
-    Result<ReplicatedGraph> built =
-        build_replicated_graph(placed.program, placed.workload, platform, scenario.parallel,
-                               ordered.devices, scenario.transfers);
+    ParallelLayout layout = scenario.parallel;
+    // On links that nobody shares flows inside operations take what the operations say.
+    if (engine == Engine::LongestPath) layout.group_traffic.as = GroupTraffic::As::ClosedForm;
+    Result<ReplicatedGraph> built = build_replicated_graph(
+        placed.program, placed.workload, platform, layout, ordered.devices, scenario.transfers);
     if (!built) return fail(located(std::move(built.error()), scenario.schedule.where));
     placed.graph = std::move(built->shown);
     placed.replicas = std::move(*built);

@@ -18,7 +18,8 @@ struct ReplicaCase {
   ParallelLayout layout;
   StageSync sync{{400e6}, {200e6}, {}, {}, {0.002}};
   Bytes message{40e6};
-  bool silent = false;  ///< replicas exchange nothing
+  bool silent = false;                     ///< replicas exchange nothing
+  std::vector<GroupExchange> inside = {};  ///< of every stage
 };
 
 inline Workload workload_of(const ReplicaCase& made) {
@@ -28,6 +29,8 @@ inline Workload workload_of(const ReplicaCase& made) {
     bytes.message_backward = made.message;
   }
   if (!made.silent) workload.sync.assign(static_cast<std::size_t>(made.shape.stages()), made.sync);
+  if (!made.inside.empty())
+    workload.inside.assign(static_cast<std::size_t>(made.shape.stages()), made.inside);
   return workload;
 }
 
