@@ -247,6 +247,50 @@ TEST(Derive, GradientsAndParametersAreExchangedLayerByLayer) {
   EXPECT_GT(sharded.workload.sync[0].optimizer.value, 0);
 }
 
+GroupLink link_of(int size, double rate, double start_s) {
+  GroupLink link;
+  link.size = link.per_node = size;
+  link.inside = rate;
+  link.inside_s = start_s;
+  return link;
+}
+
+/// Bytes of a stage and what of their seconds lengthens its passes: never more, never less.
+TEST(Derive, WhatGroupsExchangeIsInsideTheSecondsOfTheirPasses) {
+  const DeviceModel device = a_device();
+  TrainingPlan plan = plan_of(8, 4096, 2);
+  plan.layout.tensor = 4;
+  plan.layout.context = 2;
+  plan.layout.recompute = Recompute::Full;
+  EXPECT_TRUE(derived(plan, device).workload.inside[0].empty());  // no link is known
+  for (const Exposure tensor : {Exposure::Exposed, Exposure::Overlapped}) {
+    plan.communication.tensor = tensor;
+    ClusterLinks links = unknown_links(plan.layout);
+    links.tensor = link_of(4, 200e9, 1e-5);
+    links.context = link_of(2, 50e9, 1e-5);
+    const Derivation result = derive(staged(plan, device), device, links).value();
+    ASSERT_TRUE(check(result.workload).empty());
+    const UnitSeconds& seconds = result.stages[0].seconds;
+    const auto& inside = result.workload.inside[0];
+    ASSERT_EQ(inside.size(), 2u);
+    EXPECT_DOUBLE_EQ(inside[0].forward.exposed.value, seconds.forward.tensor_s);
+    EXPECT_DOUBLE_EQ(inside[0].backward_input.exposed.value,
+                     seconds.input.tensor_s + seconds.recompute.tensor_s);
+    EXPECT_DOUBLE_EQ(inside[1].forward.exposed.value, seconds.forward.context_s);
+    EXPECT_EQ(inside[0].backward_weight.bytes.value, 0);
+    // Two blocks a layer gather and scatter 2·s·h bytes; the embedding gathers as many once.
+    const double whole = 2.0 * 2048 / 2 * 4096;
+    EXPECT_DOUBLE_EQ(inside[0].forward.bytes.value, (4 * 2 * 2 + 1) * whole);
+    for (const GroupExchange& exchange : inside)
+      for (const PassExchange& pass : {exchange.forward, exchange.backward_input}) {
+        EXPECT_GT(pass.alone.value, 0);
+        if (pass.exposed.value > 0)
+          EXPECT_NEAR((pass.alone - pass.behind).value, pass.exposed.value, 1e-12);
+      }
+    EXPECT_EQ(inside[0].forward.behind.value > 0, tensor == Exposure::Overlapped);
+  }
+}
+
 TEST(Derive, TakesLessThanAMillisecondFor128LayersOn64Stages) {
   const DeviceModel device = a_device();
   const TrainingPlan plan = staged(plan_of(128, 25600, 64), device);

@@ -111,6 +111,27 @@ TEST(ReplicaDevices, ExpertsAreAddedUpBetweenTheirOwnCopies) {
   EXPECT_EQ(gradient_groups(placed(layout), 0), (Groups{{0, 1, 2, 3, 4, 5, 6, 7}}));
 }
 
+/// Those that compute an operation together: neighbours along tensor, context and experts, as
+/// Megatron-LM lists them.
+TEST(ReplicaDevices, OperationsAreSharedAlongTensorContextAndExperts) {
+  ParallelLayout layout = layout_of(2, 2, 2, 1);
+  layout.expert = 4;
+  const auto groups = [&](ParallelDimension dimension) {
+    const ReplicaDevices devices = placed(layout);
+    Groups result;
+    for (int replica = 0; replica < devices.replicas(); ++replica)
+      if (std::vector<int> members = devices.inside_group(replica, dimension);
+          members.front() == replica)
+        result.push_back(std::move(members));
+    return result;
+  };
+  EXPECT_EQ(groups(Tensor), (Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}}));
+  EXPECT_EQ(groups(Context), (Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
+  EXPECT_EQ(groups(Expert), (Groups{{0, 1, 2, 3}, {4, 5, 6, 7}}));
+  layout.expert_tensor = 2;
+  EXPECT_EQ(groups(Expert), (Groups{{0, 2, 4, 6}, {1, 3, 5, 7}}));
+}
+
 /// A list names the device of every place of the order.
 TEST(ReplicaDevices, AListPutsTheOrderOnOtherDevices) {
   const ParallelLayout layout = layout_of(1, 1, 2, 2);
