@@ -178,6 +178,23 @@ void list_group_exchanges(Listing& listing, const Scenario& scenario) {
     listing.line("workload.group_exchange", fmt::format("[{}]", fmt::join(items, ", ")));
 }
 
+void list_group_traffic(Listing& listing, const GroupTraffic& traffic) {
+  const auto word = [&] {
+    switch (traffic.as) {
+      case GroupTraffic::As::Automatic:
+        return "automatic";
+      case GroupTraffic::As::Flows:
+        return "flows";
+      case GroupTraffic::As::ClosedForm:
+        return "closed_form";
+    }
+    return "";
+  };
+  listing.block("group_traffic", 1);
+  listing.line("parallel.group_traffic.as", word());
+  listing.line("parallel.group_traffic.pieces", std::to_string(traffic.pieces));
+}
+
 /// Only where something but the pipeline is parallel.
 void list_parallel(Listing& listing, const Scenario& scenario) {
   const ParallelLayout& layout = scenario.parallel;
@@ -214,23 +231,6 @@ void list_parallel(Listing& listing, const Scenario& scenario) {
   listing.line("parallel.parameter_gather.every",
                !scenario.model && layout.gathers_each_use() ? "microbatch" : "step");
   list_group_traffic(listing, layout.group_traffic);
-}
-
-void list_group_traffic(Listing& listing, const GroupTraffic& traffic) {
-  const auto word = [&] {
-    switch (traffic.as) {
-      case GroupTraffic::As::Automatic:
-        return "automatic";
-      case GroupTraffic::As::Flows:
-        return "flows";
-      case GroupTraffic::As::ClosedForm:
-        return "closed_form";
-    }
-    return "";
-  };
-  listing.block("group_traffic", 1);
-  listing.line("parallel.group_traffic.as", word());
-  listing.line("parallel.group_traffic.pieces", std::to_string(traffic.pieces));
 }
 
 void list_imperfections(Listing& listing, const Imperfections& wrong) {

@@ -139,6 +139,40 @@ TEST(Scenario, TheTraceShowsWhereReductionsAndMessagesMeet) {
   }
 }
 
+/// Tokens on their way to experts meet messages: the step is longer than the closed forms inside
+/// its operations say, and every report says where.
+TEST(Scenario, ExpertsAndMessagesMakeAStepLongerThanClosedFormsSay) {
+  const Workshop workshop;
+  const std::string run =
+      "pipecast run scenarios/experts-and-messages-share-cards.yaml --json r.json ";
+  const auto result = [&](const std::string& options) {
+    const Outcome outcome = workshop.sh(run + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return std::pair(outcome.out, nlohmann::json::parse(workshop.read("r.json")));
+  };
+  const auto [text, shared] = result("--trace t.json");
+  const auto [closed_text, closed] = result("--set parallel.group_traffic.as=closed_form");
+  const auto [alone_text, alone] = result("--engine longest-path");
+  const double step_s = closed["makespan_s"];
+  EXPECT_NEAR(alone["makespan_s"].get<double>(), step_s, 1e-9 * step_s);
+  EXPECT_GT(shared["makespan_s"].get<double>(), 1.02 * step_s);
+  EXPECT_EQ(shared["replicas_simulated"], 1);
+  EXPECT_NE(text.find("exchanges inside operations, slower than alone"), std::string::npos) << text;
+  EXPECT_EQ(closed_text.find("exchanges inside operations"), std::string::npos);
+  EXPECT_GT(shared["ranks"][1]["group_contention_s"].get<double>(), 0);
+  EXPECT_EQ(closed["ranks"][1]["group_contention_s"], 0);
+  // 4 ranks × 16 devices × 16 microbatches, 384 MiB of which 8/16 leave the node each.
+  const double across = 4.0 * 16 * 16 * 384 * (1 << 20) / 2;
+  for (const auto& json : {shared, closed})
+    for (const auto& level : json["fabric"])
+      for (const auto& traffic : level["traffic"])
+        if (level["level"] == "leaf" && traffic["kind"] == "expert")
+          EXPECT_NEAR(traffic["bytes"].get<double>() / across, 1,
+                      0.25);  // and what protocols waste
+  const auto trace = nlohmann::json::parse(workshop.read("t.json"));
+  EXPECT_GT(durations_us(trace, 1, "EXPERT").first, 1.2 * durations_us(trace, 1, "EXPERT").second);
+}
+
 /// What an order of the dimensions costs: with Megatron's the pipeline crosses the spine, with the
 /// pipeline inside the data dimension the gradients do.
 TEST(Scenario, TheOrderOfDimensionsDecidesWhatCrossesTheSpine) {
