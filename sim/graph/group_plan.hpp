@@ -4,7 +4,7 @@
 
 #include "sim/graph/fabric_traffic.hpp"
 #include "sim/graph/group_flows.hpp"
-#include "sim/graph/replica_devices.hpp"
+#include "sim/model/replica_devices.hpp"
 #include "sim/graph/task_graph.hpp"
 
 namespace pipecast {

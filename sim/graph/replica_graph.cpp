@@ -13,11 +13,14 @@ Task moment(std::size_t place, Stage stage) {
   return task;
 }
 
-ReplicaGraph::ReplicaGraph(const TaskGraph& pipeline, const Platform& platform,
+ReplicaGraph::ReplicaGraph(const TaskGraph& pipeline, const Program& program,
+                           const Workload& workload, const Platform& platform,
                            const ReplicaDevices& devices)
     : pipeline_(pipeline),
+      program_(program),
       platform_(platform),
       devices_(devices),
+      costs_(workload, platform),
       ranks_(pipeline.ranks),
       next_slot_(static_cast<std::size_t>(devices.replicas()),
                  static_cast<std::uint32_t>(pipeline.tasks.size())) {}
@@ -48,9 +51,8 @@ void ReplicaGraph::add_replica(int replica) {
     graph_.device_of_rank.push_back(devices_.device(replica, rank));
   for (std::uint32_t i = 0; i < pipeline_.tasks.size(); ++i) {
     Task task = pipeline_.tasks[i];
-    const double speed =
-        slowdown(devices_.device(replica, task.rank)) / slowdown(devices_.device(0, task.rank));
-    if (is_work(task) && speed != 1) task.seconds *= speed;
+    if (is_work(task))
+      task.seconds = seconds_on(devices_.device(replica, task.rank), pipeline_.tasks[i]);
     if (task.route >= 0)
       task.route =
           route_of(devices_.device(replica, task.rank), devices_.device(replica, task.peer));
@@ -61,6 +63,18 @@ void ReplicaGraph::add_replica(int replica) {
          ++next)
       add_edge(id(replica, i), id(replica, *next));
   }
+}
+
+/// An operation of replica 0 as it is on another replica's device.
+double ReplicaGraph::seconds_on(DeviceId device, const Task& task) const {
+  const DeviceId shown = devices_.device(0, task.rank);
+  if (&costs_.on(device) != &costs_.on(shown)) {
+    const std::vector<Op>& ops = program_.ranks[static_cast<std::size_t>(task.rank)];
+    const std::span<const Op> cell(ops.data() + task.position, task.cell_ops);
+    return cell_duration(costs_.on(device), cell).value * slowdown(device);
+  }
+  const double speed = slowdown(device) / slowdown(shown);
+  return speed != 1 ? task.seconds * speed : task.seconds;
 }
 
 std::int32_t ReplicaGraph::route_of(DeviceId from, DeviceId to) {

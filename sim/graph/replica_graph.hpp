@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "sim/graph/device_costs.hpp"
 #include "sim/graph/edge_list.hpp"
-#include "sim/graph/replica_devices.hpp"
 #include "sim/graph/symmetric_fold.hpp"
 #include "sim/graph/task_graph.hpp"
+#include "sim/model/program.hpp"
+#include "sim/model/replica_devices.hpp"
 
 namespace pipecast {
 
@@ -17,7 +19,8 @@ namespace pipecast {
 /// replica · P + rank.
 class ReplicaGraph {
  public:
-  ReplicaGraph(const TaskGraph& pipeline, const Platform& platform, const ReplicaDevices& devices);
+  ReplicaGraph(const TaskGraph& pipeline, const Program& program, const Workload& workload,
+               const Platform& platform, const ReplicaDevices& devices);
 
   /// Every replica's pipeline, on its own devices and routes.
   void add_replicas();
@@ -34,6 +37,8 @@ class ReplicaGraph {
                static_cast<std::uint32_t>(pipeline_.tasks.size()) +
            task;
   }
+  /// What the operations cost there; the same object for devices that take the same time.
+  const Workload& costs_on(DeviceId device) const { return costs_.on(device); }
   double slowdown(DeviceId device) const { return platform_.devices[device.at()].slowdown; }
 
   /// A task of one replica.
@@ -62,10 +67,13 @@ class ReplicaGraph {
  private:
   std::uint32_t add(const Task& task, std::int32_t owner, std::uint32_t slot);
   void add_replica(int replica);
+  double seconds_on(DeviceId device, const Task& task) const;
 
   const TaskGraph& pipeline_;
+  const Program& program_;
   const Platform& platform_;
   const ReplicaDevices& devices_;
+  DeviceCosts costs_;
   int ranks_;
   TaskGraph graph_;
   std::vector<Edge> edges_;

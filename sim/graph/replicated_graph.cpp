@@ -9,9 +9,9 @@
 #include "sim/graph/collectives.hpp"
 #include "sim/graph/deadlock.hpp"
 #include "sim/graph/gradient_exchange.hpp"
-#include "sim/graph/replica_devices.hpp"
 #include "sim/graph/replica_graph.hpp"
 #include "sim/graph/symmetric_fold.hpp"
+#include "sim/model/replica_devices.hpp"
 
 namespace pipecast {
 namespace {
@@ -179,8 +179,9 @@ class Replicator {
   void add_updates() {
     for (int replica = 0; replica < devices_.replicas(); ++replica)
       for (int rank = 0; rank < ranks_; ++rank) {
-        const double seconds = update_seconds(program_, workload_, rank).value *
-                               replicas_.slowdown(devices_.device(replica, rank));
+        const DeviceId device = devices_.device(replica, rank);
+        const double seconds = update_seconds(program_, replicas_.costs_on(device), rank).value *
+                               replicas_.slowdown(device);
         if (seconds <= 0) continue;
         const std::size_t here = place(replica, rank);
         Task task;
@@ -288,7 +289,8 @@ struct Request {
 std::optional<ReplicatedGraph> silent(const Request& request) {
   if (request.layout.replicas != Replicas::Symmetric || !request.workload.sync.empty())
     return std::nullopt;
-  auto folded = fold_silent_replicas(request.pipeline, request.devices, request.platform);
+  auto folded = fold_silent_replicas(request.pipeline, request.workload, request.devices,
+                                     request.platform);
   if (!folded || !request.may_leave_out(folded->sent.routes)) return std::nullopt;
   FabricTraffic traffic = request.traffic(std::move(folded->sent));
   ReplicatedGraph result = standing_for(request.devices.replicas(), std::move(*folded));
@@ -338,7 +340,8 @@ Result<ReplicatedGraph> loud(const Request& request) {
   Result<std::vector<Exchange>> exchanges =
       exchanges_of(request.pipeline, request.program, request.workload, request.layout);
   if (!exchanges) return fail(std::move(exchanges.error()));
-  ReplicaGraph replicas(request.pipeline, request.platform, request.devices);
+  ReplicaGraph replicas(request.pipeline, request.program, request.workload, request.platform,
+                        request.devices);
   replicas.add_replicas();
   if (!replicas.faults().empty()) return fail(std::move(replicas.faults()));
   Replicator replicator(request.pipeline, request.program, request.workload, request.platform,

@@ -72,6 +72,9 @@ void read_runtime(const YamlCursor& root, const std::optional<YamlCursor>& workl
   if (const auto given = find_once(root, workload, kRuntimeKeys[0])) {
     const auto fields = describe<Overheads>(kOverheadFields);
     costs.overheads = pipecast::bind<Overheads>(kOverheadFields, given->fields(fields));
+    // What is given is that of every device.
+    costs.stage_operation.clear();
+    for (CostsOn& own : costs.on) own.operation = {};
   }
   if (const auto given = find_once(root, workload, kRuntimeKeys[1])) {
     const std::array<std::string, 2> words{"full", "empty"};

@@ -20,6 +20,7 @@ struct ReplicaCase {
   Bytes message{40e6};
   bool silent = false;                     ///< replicas exchange nothing
   std::vector<GroupExchange> inside = {};  ///< of every stage
+  std::vector<CostsOn> on = {};
 };
 
 inline Workload workload_of(const ReplicaCase& made) {
@@ -28,6 +29,7 @@ inline Workload workload_of(const ReplicaCase& made) {
     bytes.message_forward = made.message;
     bytes.message_backward = made.message;
   }
+  workload.on = made.on;
   if (!made.silent) workload.sync.assign(static_cast<std::size_t>(made.shape.stages()), made.sync);
   if (!made.inside.empty())
     workload.inside.assign(static_cast<std::size_t>(made.shape.stages()), made.inside);
