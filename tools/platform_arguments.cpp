@@ -8,6 +8,7 @@
 #include "sim/read/platform_preset.hpp"
 #include "sim/read/platform_xml.hpp"
 #include "sim/read/text_file.hpp"
+#include "sim/read/xml_tree.hpp"
 #include "sim/study/simulate.hpp"
 #include "tools/scenario_arguments.hpp"
 
@@ -66,9 +67,9 @@ Result<Platform> of_scenario(std::string_view text, const std::string& path, con
 
 Result<Platform> of_file(const std::string& path, const Session& session,
                          const std::vector<Override>& overrides) {
-  const Result<std::string> text = read_text_file(path, kMaxYamlBytes);
-  if (!text) return fail(text.error());
   const bool is_xml = path.ends_with(".xml");
+  const Result<std::string> text = read_text_file(path, is_xml ? kMaxXmlBytes : kMaxYamlBytes);
+  if (!text) return fail(text.error());
   if (!is_xml && is_scenario(*text)) return of_scenario(*text, path, session, overrides);
   if (!is_xml && !looks_like_astra_network(*text))
     return of_preset(read_platform_preset(*text, path, session.platform_kinds), session, overrides);

@@ -21,11 +21,10 @@ constexpr std::uint32_t kNone = 0xffffffffU;
 /// What replicas exchange, as tasks of their graph.
 class Replicator {
  public:
-  Replicator(const TaskGraph& pipeline, const Program& program, const Workload& workload,
-             const Platform& platform, const ReplicaDevices& devices, ReplicaGraph& replicas)
+  Replicator(const TaskGraph& pipeline, const Program& program, const Platform& platform,
+             const ReplicaDevices& devices, ReplicaGraph& replicas)
       : pipeline_(pipeline),
         program_(program),
-        workload_(workload),
         platform_(platform),
         devices_(devices),
         ranks_(pipeline.ranks),
@@ -201,7 +200,6 @@ class Replicator {
 
   const TaskGraph& pipeline_;
   const Program& program_;
-  const Workload& workload_;
   const Platform& platform_;
   const ReplicaDevices& devices_;
   int ranks_;
@@ -344,8 +342,8 @@ Result<ReplicatedGraph> loud(const Request& request) {
                         request.devices);
   replicas.add_replicas();
   if (!replicas.faults().empty()) return fail(std::move(replicas.faults()));
-  Replicator replicator(request.pipeline, request.program, request.workload, request.platform,
-                        request.devices, replicas);
+  Replicator replicator(request.pipeline, request.program, request.platform, request.devices,
+                        replicas);
   if (Result<void> built = replicator.build(*exchanges); !built) return fail(built.error());
   const bool closed = request.groups.operations.empty() ||
                       request.layout.group_traffic.as == GroupTraffic::As::ClosedForm;

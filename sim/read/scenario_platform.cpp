@@ -10,6 +10,7 @@
 #include "sim/read/platform_parts.hpp"
 #include "sim/read/platform_xml.hpp"
 #include "sim/read/scenario_parts.hpp"
+#include "sim/read/xml_tree.hpp"
 
 namespace pipecast {
 namespace {
@@ -149,7 +150,8 @@ void read_file(const YamlCursor& platform, std::string_view format, const std::s
   if (!otherwise.accelerator.empty()) choice.values["accelerator"] = otherwise.accelerator;
   if (otherwise.memory.value > 0) choice.values["memory"] = otherwise.memory.value;
   choice.file = (std::filesystem::path(scenario).parent_path() / *path).string();
-  const Result<std::string> text = read_text_file(choice.file, kMaxYamlBytes);
+  const Result<std::string> text =
+      read_text_file(choice.file, format == "xml" ? kMaxXmlBytes : kMaxYamlBytes);
   if (!text) {
     faults.add(located(text.error(), given->where()));
     return;

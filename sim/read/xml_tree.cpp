@@ -75,8 +75,8 @@ const std::string* XmlNode::find(std::string_view attribute) const {
 }
 
 Result<XmlNode> parse_xml(std::string_view text, const std::string& file) {
-  if (text.size() > kMaxYamlBytes)
-    return fail(input_error(fmt::format("{} is longer than {} MiB", file, kMaxYamlBytes >> 20)));
+  if (text.size() > kMaxXmlBytes)
+    return fail(input_error(fmt::format("{} is longer than {} MiB", file, kMaxXmlBytes >> 20)));
   const std::unique_ptr<XML_ParserStruct, decltype(&XML_ParserFree)> parser(
       XML_ParserCreate("UTF-8"), XML_ParserFree);
   Building building;

@@ -10,7 +10,8 @@
 
 namespace pipecast {
 
-/// Bounds of an XML file beside kMaxYamlBytes.
+/// Bounds of an XML file.
+inline constexpr std::size_t kMaxXmlBytes = std::size_t{64} << 20;
 inline constexpr int kMaxXmlDepth = 64;
 inline constexpr std::size_t kMaxXmlNodes = std::size_t{1} << 20;
 

@@ -8,6 +8,7 @@
 
 #include "sim/read/platform_xml.hpp"
 #include "sim/read/xml_builder.hpp"
+#include "sim/read/xml_levels.hpp"
 #include "sim/read/xml_routing.hpp"
 #include "sim/read/xml_units.hpp"
 
@@ -50,7 +51,7 @@ class ZoneReader {
     }
     declare(*zones.front(), -1);
     for (const auto& [zone, node] : pending_routes_) add_route(zone, *node);
-    return finish(root);
+    return finish(root, *zones.front());
   }
 
  private:
@@ -187,13 +188,16 @@ class ZoneReader {
     build_.add_edge(zone_number, node, edge);
   }
 
-  Platform finish(const XmlNode& root) {
+  Platform finish(const XmlNode& root, const XmlNode& zone) {
     if (!build_.source.faults.empty()) return {};
     if (build_.platform.devices.empty()) {
       build_.source.fault(root, "the platform has no hosts");
       return {};
     }
-    if (build_.platform.devices.size() <= kMaxExplicitDevices) {
+    read_collectives(build_, zone);
+    if (tells_levels(zone)) {
+      build_.platform.routing = read_levels(build_, zone);
+    } else if (build_.platform.devices.size() <= kMaxExplicitDevices) {
       build_.platform.routing = explicit_routing(build_.graph);
     } else if (auto levels = cluster_levels(build_.graph, build_.platform.devices.size())) {
       build_.platform.routing = std::move(*levels);

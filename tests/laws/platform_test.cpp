@@ -5,6 +5,7 @@
 
 #include "platforms/platform_kind.hpp"
 #include "sim/graph/flows.hpp"
+#include "sim/read/platform_xml.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
 #include "tests/support/platform_examples.hpp"
@@ -126,6 +127,48 @@ TEST(PlatformLaws, EvaluatorsAgreeWhereLinksAreNotShared) {
 TEST(PlatformLaws, BuildingTwiceGivesTheSame) {
   for (const PlatformExample& example : platform_examples())
     EXPECT_EQ(example_platform(example), example_platform(example));
+}
+
+void expect_read_back(const Platform& platform, const Result<std::string>& xml) {
+  ASSERT_TRUE(xml) << render(xml.error());
+  const Result<Platform> read = read_platform_xml(*xml, platform.name + ".xml");
+  ASSERT_TRUE(read) << render(read.error());
+  EXPECT_EQ(read->devices, platform.devices);
+  EXPECT_EQ(read->links, platform.links);
+  EXPECT_EQ(read->collectives_inside, platform.collectives_inside);
+  EXPECT_EQ(read->collectives_across, platform.collectives_across);
+  for_each_pair(platform, [&](DeviceId from, DeviceId to) {
+    ASSERT_EQ(*route(*read, from, to), *route(platform, from, to));
+  });
+}
+
+/// Once with every route, once by its levels.
+TEST(PlatformLaws, SimgridFilesAreReadBackWithTheSameRoutes) {
+  for (const PlatformExample& example : platform_examples()) {
+    SCOPED_TRACE(example.kind);
+    const Platform platform = example_platform(example);
+    expect_read_back(platform, write_platform_xml(platform));
+    if (!std::holds_alternative<LevelRouting>(platform.routing)) continue;
+    const Result<std::string> xml = write_levels_xml(platform);
+    expect_read_back(platform, xml);
+    EXPECT_EQ(read_platform_xml(*xml, platform.name + ".xml")->routing, platform.routing);
+  }
+}
+
+TEST(PlatformLaws, SixteenThousandDevicesAreReadBackFromAFile) {
+  const Platform platform = example_platform({"rail-cluster",
+                                              {{"nodes", "2048"},
+                                               {"pod_nodes", "256"},
+                                               {"accelerator", "h100_sxm5_80gb"},
+                                               {"memory", "80 GB"},
+                                               {"scale_up_bandwidth", "450 GB/s"},
+                                               {"card_bandwidth", "400 Gb/s"}}});
+  const Result<std::string> xml = write_platform_xml(platform);
+  ASSERT_TRUE(xml) << render(xml.error());
+  EXPECT_LT(xml->size(), std::size_t{32} << 20U);
+  const Result<Platform> read = read_platform_xml(*xml, "rail-cluster.xml");
+  ASSERT_TRUE(read) << render(read.error());
+  EXPECT_EQ(*read, platform);
 }
 
 TEST(PlatformLaws, SixteenThousandDevicesHaveRoutesOfAtMostEightLinks) {

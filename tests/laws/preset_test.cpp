@@ -4,6 +4,7 @@
 
 #include "sim/read/accelerator.hpp"
 #include "sim/read/platform_preset.hpp"
+#include "sim/read/platform_xml.hpp"
 
 namespace pipecast {
 namespace {
@@ -42,6 +43,22 @@ TEST(PresetLaws, EveryPresetBuildsAndConnectsItsDevices) {
           ASSERT_TRUE(route(*platform, {from}, {to})) << preset.name;
         }
     EXPECT_GT(platform->devices.front().memory.value, 0) << preset.name;
+  }
+}
+
+/// By their levels, whatever the size. Only a torus has none.
+TEST(PresetLaws, EveryPresetIsReadBackFromASimgridFile) {
+  const std::vector<PlatformKind> kinds = builtin_platform_kinds();
+  for (const PlatformPreset& preset : presets()) {
+    SCOPED_TRACE(preset.name);
+    Platform platform = *make_platform(*find_platform_kind(kinds, preset.kind), preset.values);
+    if (!std::holds_alternative<LevelRouting>(platform.routing)) continue;
+    platform.name = preset.name;
+    const Result<std::string> xml = write_levels_xml(platform);
+    ASSERT_TRUE(xml) << render(xml.error());
+    const Result<Platform> read = read_platform_xml(*xml, preset.name + ".xml");
+    ASSERT_TRUE(read) << render(read.error());
+    EXPECT_EQ(*read, platform);
   }
 }
 

@@ -243,6 +243,88 @@ TEST(PlatformXml, WiredClustersAreWrittenAndReadBack) {
   }
 }
 
+/// Two nodes of two devices, a rail per slot, and a spine; messages for the other rail are
+/// forwarded.
+Platform rails() {
+  Platform platform;
+  platform.name = "machine";
+  const auto link = [&](const std::string& name) {
+    platform.links.push_back({name, {1e-6}, {50e9}, Sharing::Shared});
+    return LinkId{static_cast<std::int32_t>(platform.links.size()) - 1};
+  };
+  RoutingLevel node{"nvlink", {0, 0, 1, 1}, {}, {}};
+  RoutingLevel leaf{"leaf", {0, 0, 0, 0}, {}, {}};
+  leaf.lanes = {{0, 0, 1, 1}, {0, 1, 0, 1}, {{{0}, {1}}, {{2}, {3}}}};
+  for (const char* name : {"a", "b", "c", "d"}) {
+    platform.devices.push_back({name, "h100", {80e9}, 1});
+    node.climb.push_back({link(std::string(name) + " port up")});
+    node.descend.push_back({link(std::string(name) + " port down")});
+    leaf.climb.push_back({link(std::string(name) + " card up")});
+    leaf.descend.push_back({link(std::string(name) + " card down")});
+  }
+  platform.routing = LevelRouting{{node, leaf}};
+  platform.collectives_inside = {{3e-6}, 0.7, {18e6}, true};
+  return platform;
+}
+
+TEST(PlatformXml, LevelsAreWrittenAndReadBack) {
+  const Platform first = rails();
+  const auto written = write_levels_xml(first);
+  ASSERT_TRUE(written) << render(written.error());
+  const auto second = read_platform_xml(*written, "machine.xml");
+  ASSERT_TRUE(second) << render(second.error());
+  EXPECT_EQ(*second, first);
+}
+
+/// Every change of a line is found at its element.
+TEST(PlatformXml, LevelsThatDoNotFitTogetherAreFaults) {
+  const std::string whole = *write_levels_xml(rails());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = whole;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    const auto platform = read_platform_xml(text.replace(at, from.size(), to), "machine.xml");
+    return platform ? std::string("read") : render(platform.error());
+  };
+  const auto expect = [](const std::string& text, const char* message) {
+    EXPECT_NE(text.find(message), std::string::npos) << text;
+    EXPECT_NE(text.find("machine.xml:"), std::string::npos) << text;
+  };
+  expect(with("<router id=\"a door\"/>", "<router id=\"a gate\"/>"), "there is no host 'a door'");
+  expect(with("src=\"a door\" dst=\"a\"", "src=\"b door\" dst=\"a\""),
+         "host 'a' is entered by another way than its door");
+  expect(with("src=\"a\" dst=\"nvlink 0.0.0 up\"", "src=\"a\" dst=\"nvlink 0.1.0 up\""),
+         "host 'a' is reached from a meeting point of level 0 that it does not climb to");
+  expect(with("dst=\"leaf 1.0.0 up\" symmetrical=\"NO\"><link_ctn id=\"a card up\"/>",
+              "dst=\"leaf 1.0.0 up\" symmetrical=\"NO\"><link_ctn id=\"b card up\"/>"),
+         "the door of 'a' does not climb as the host does");
+  expect(with("id=\"lanes 1\" value=\"0\"", "id=\"lanes 1\" value=\"1\""),
+         "lanes 1 must name an inner level, not '1'");
+  expect(with("routing=\"Dijkstra\"", "routing=\"Full\""), "has routing Dijkstra");
+  expect(with("0.7 18000000 in-switch", "0.7 in-switch"), "collectives inside");
+  expect(with("id=\"level 1\"", "id=\"level one\""),
+         "router 'leaf 1.0.0 up' is neither a meeting point of a level nor a door");
+}
+
+TEST(PlatformXml, LevelsThatCannotBeWrittenSayWhy) {
+  const auto refused = [](const Platform& platform) {
+    const auto written = write_levels_xml(platform);
+    return written ? std::string() : written.error().front().message;
+  };
+  Platform uneven = rails();
+  std::get<LevelRouting>(uneven.routing).levels[1].climb[2].push_back({0});
+  EXPECT_EQ(refused(uneven),
+            "platform machine cannot be written as a SimGrid file: the ways of level 1 differ in "
+            "length");
+  Platform apart = rails();
+  std::get<LevelRouting>(apart.routing).levels.pop_back();
+  EXPECT_EQ(refused(apart),
+            "platform machine cannot be written as a SimGrid file: not all devices reach each "
+            "other");
+  EXPECT_NE(refused(constant_delay_platform(600, {1})).find("600 devices and no levels"),
+            std::string::npos);
+}
+
 TEST(PlatformXml, RefusesBrokenAndHostileXml) {
   const auto message = [](const std::string& text) {
     const auto read = read_platform_xml(text, "x.xml");
