@@ -123,6 +123,11 @@ void add_samples(DeviceModel& device, const KernelFacts& facts) {
 
 }  // namespace
 
+bool rows_aligned(double width) {
+  constexpr double kValuesOf16Bytes = 8;
+  return std::fmod(width, kValuesOf16Bytes) == 0;
+}
+
 MatrixClass matrix_class(Precision precision) {
   switch (precision) {
     case Precision::Bf16:
@@ -165,6 +170,9 @@ Result<DeviceModel> device_model(const Accelerator& accelerator, const KernelFac
   device.host_launch_s =
       facts.host_launch && facts.host_launch->value ? *facts.host_launch->value : 0;
   device.operation_s = facts.operation && facts.operation->value ? *facts.operation->value : 0;
+  device.blocking_launch_s =
+      facts.blocking_launch && facts.blocking_launch->value ? *facts.blocking_launch->value : 0;
+  device.unaligned = facts.unaligned && facts.unaligned->value ? *facts.unaligned->value : 1;
   device.attention_forward = numeric(facts.attention_forward, kAttentionForward,
                                      "efficiency of attention, forward", device.notes);
   device.attention_backward = numeric(facts.attention_backward, kAttentionBackward,
@@ -221,7 +229,9 @@ GemmEfficiency gemm_efficiency(const DeviceModel& device, const GemmShape& shape
 GemmTime gemm_time(const DeviceModel& device, const GemmShape& shape, GemmPass pass,
                    MatrixClass matrices) {
   const GemmEfficiency efficiency = gemm_efficiency(device, shape, pass, matrices);
-  const double arithmetic = shape.flops() / (device.peak_of(matrices) * efficiency.fraction);
+  const double reach = shape.aligned ? 1 : device.unaligned;
+  const double arithmetic =
+      shape.flops() / (device.peak_of(matrices) * efficiency.fraction * reach);
   const double operand = operand_bytes(matrices);
   const double result = pass == GemmPass::WeightGradient ? 8 : 2;
   const double bytes =
