@@ -73,6 +73,10 @@ double operand_bytes(MatrixClass matrices) {
   return 2;
 }
 
+double reachable_peak(const DeviceModel& device, const GemmShape& shape, MatrixClass matrices) {
+  return device.peak_of(matrices) * (shape.aligned ? 1 : device.unaligned);
+}
+
 double attention_curve(const DeviceModel& device, const AttentionShape& shape, AttentionPass pass) {
   const double ceiling =
       pass == AttentionPass::Forward ? device.attention_forward : device.attention_backward;
@@ -196,7 +200,8 @@ double gemm_curve(const DeviceModel& device, const GemmShape& shape, MatrixClass
     const double slots = std::ceil(tiles / units) * units * tile.m * tile.n;
     best = std::max(best, tile.reach * shape.m * shape.n * shape.groups / slots);
   }
-  const double half_k = kTileOverhead_s * device.peak_of(matrices) / units / kWideTile;
+  const double half_k =
+      kTileOverhead_s * reachable_peak(device, shape, matrices) / units / kWideTile;
   return best * shape.k / (shape.k + half_k);
 }
 
@@ -229,9 +234,8 @@ GemmEfficiency gemm_efficiency(const DeviceModel& device, const GemmShape& shape
 GemmTime gemm_time(const DeviceModel& device, const GemmShape& shape, GemmPass pass,
                    MatrixClass matrices) {
   const GemmEfficiency efficiency = gemm_efficiency(device, shape, pass, matrices);
-  const double reach = shape.aligned ? 1 : device.unaligned;
   const double arithmetic =
-      shape.flops() / (device.peak_of(matrices) * efficiency.fraction * reach);
+      shape.flops() / (reachable_peak(device, shape, matrices) * efficiency.fraction);
   const double operand = operand_bytes(matrices);
   const double result = pass == GemmPass::WeightGradient ? 8 : 2;
   const double bytes =

@@ -91,8 +91,8 @@ struct KernelFacts {
                                       ///< waits for the host; left out: none
   std::optional<Figure> blocking_launch;  ///< seconds per kernel in which the device waits when the
                                           ///< host waits for each kernel (CUDA_LAUNCH_BLOCKING=1)
-  std::optional<Figure> unaligned;  ///< fraction of the 16-bit peak that products with rows of no
-                                    ///< whole 16 bytes can reach; left out: all of it
+  std::optional<Figure> unaligned;    ///< fraction of the 16-bit peak that products with rows of no
+                                      ///< whole 16 bytes can reach; left out: all of it
   std::optional<Figure> permutation;  ///< fraction of the nominal bandwidth when sorting tokens
   std::vector<GemmSample> gemm;
   std::string gemm_source;
@@ -167,8 +167,8 @@ struct GemmEfficiency {
 GemmEfficiency gemm_efficiency(const DeviceModel& device, const GemmShape& shape, GemmPass pass,
                                MatrixClass matrices);
 
-/// Seconds of a product: the slower of arithmetic (÷ `unaligned` where its rows are not aligned) and
-/// of moving its operands. The weight gradient is added to a 32-bit accumulator.
+/// Seconds of a product: the slower of arithmetic (÷ `unaligned` where its rows are not aligned)
+/// and of moving its operands. The weight gradient is added to a 32-bit accumulator.
 struct GemmTime {
   double seconds = 0;
   bool from_table = false;

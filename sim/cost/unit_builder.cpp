@@ -29,8 +29,7 @@ void UnitBuilder::product(PassSeconds& pass, const GemmShape& shape, GemmPass wh
 }
 
 void UnitBuilder::accumulate(double parameters) {
-  if (plan_.accumulation_bytes > 0)
-    add_memory(unit_.weight, plan_.accumulation_bytes * parameters);
+  if (plan_.accumulation_bytes > 0) add_memory(unit_.weight, plan_.accumulation_bytes * parameters);
 }
 
 void UnitBuilder::add_memory(PassSeconds& pass, double bytes) {
@@ -220,8 +219,7 @@ void UnitBuilder::settle(PassSeconds& pass) const {
   pass.launch_s += pass.kernels * device_.kernel_gap_s;
   const double busy = pass.matmul_s + pass.attention_s + pass.memory_s + pass.launch_s;
   pass.launch_s += std::max(0.0, pass.kernels * device_.host_launch_s - busy);
-  if (plan_.launch == Launch::Blocking)
-    pass.launch_s += pass.kernels * device_.blocking_launch_s;
+  if (plan_.launch == Launch::Blocking) pass.launch_s += pass.kernels * device_.blocking_launch_s;
   if (plan_.communication.tensor == Exposure::Overlapped)
     // The last piece of a pipelined product has nothing to hide behind.
     pass.tensor_s = std::max(pass.tensor_s / 8, pass.tensor_s - pass.matmul_s);
