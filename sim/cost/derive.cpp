@@ -192,7 +192,8 @@ int table_misses(const UnitSeconds& seconds) {
       {seconds.forward.table_misses, seconds.input.table_misses, seconds.weight.table_misses});
 }
 
-void add_device_warnings(const PlanDevice& device, int misses, std::vector<std::string>& warnings) {
+void add_device_warnings(const TrainingPlan& plan, const PlanDevice& device, int misses,
+                         std::vector<std::string>& warnings) {
   if (misses > 0)
     warnings.push_back(fmt::format(
         "{}: {} matrix products of the largest stage have no measured shape near them; the "
@@ -200,6 +201,9 @@ void add_device_warnings(const PlanDevice& device, int misses, std::vector<std::
         device.model.accelerator, misses));
   for (const std::string& note : device.model.notes)
     warnings.push_back(device.model.accelerator + ": " + note);
+  if (plan.launch == Launch::Blocking && !(device.model.blocking_launch_s > 0))
+    warnings.push_back(device.model.accelerator +
+                       ": what a blocking launch costs is not known; it costs nothing");
 }
 
 void add_warnings(const TrainingPlan& plan, const ClusterLinks& links,
@@ -265,7 +269,7 @@ void finish(const TrainingPlan& plan, const PlanMachine& machine, const Placemen
             const std::vector<int>& misses, Derivation& result) {
   add_totals(plan, machine, result);
   for (std::size_t i = 0; i < machine.devices.size(); ++i)
-    add_device_warnings(machine.devices[i], misses[i], result.warnings);
+    add_device_warnings(plan, machine.devices[i], misses[i], result.warnings);
   add_warnings(plan, machine.devices[0].links, result.warnings);
   if (!machine.mixed()) return;
   std::vector<std::string> accelerators;
