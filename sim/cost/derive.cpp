@@ -60,6 +60,7 @@ bool is_recomputed(const ParallelLayout& layout, int layer_in_stage) {
     case Recompute::None:
       return false;
     case Recompute::Selective:
+    case Recompute::Alternate:
       return true;
     case Recompute::Full:
       return layout.recompute_layers < 0 || layer_in_stage < layout.recompute_layers;
@@ -253,6 +254,9 @@ Result<Derivation> derive(const TrainingPlan& plan, const DeviceModel& device,
   if (!(device.peak_of(matrix_class(plan.precision)) > 0))
     return fail(infeasible(device.accelerator + " has no peak for this precision",
                            "use bf16, or an accelerator that has it"));
+  if (plan.layout.recompute == Recompute::Alternate && plan.model.has_experts())
+    return fail(infeasible("alternate recompute is not known for experts' grouped products",
+                           "use none, selective or full"));
   const LayerPrices prices = price(plan, device, links);
   const ParameterCounts counts = parameter_counts(plan.model);
   Derivation result;

@@ -145,6 +145,12 @@ Result<DeviceModel> device_model(const Accelerator& accelerator, const KernelFac
   device.peak = {value_or(accelerator, Property::PeakBf16, fp16),
                  value_or(accelerator, Property::PeakFp8, 0),
                  value_or(accelerator, Property::PeakFp4, 0)};
+  for (std::size_t i = 0; i < device.peak.size(); ++i)
+    if (!(device.peak[i] > 0) && facts.peak[i] && facts.peak[i]->value) {
+      device.peak[i] = *facts.peak[i]->value;
+      device.notes.push_back(fmt::format("no peak of {} is published, fractions are of {:g} ({})",
+                                         accelerator.name, device.peak[i], facts.peak[i]->source));
+    }
   device.memory_bandwidth = value_or(accelerator, Property::MemoryBandwidth, 0);
   if (!(device.peak[0] > 0))
     return fail(input_error("the 16-bit peak of " + accelerator.name + " is not known"));

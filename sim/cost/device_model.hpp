@@ -75,6 +75,8 @@ struct AttentionSample {
 
 /// What was measured or calibrated of an accelerator's kernels; platforms/kernels/*.yaml.
 struct KernelFacts {
+  /// [MatrixClass] FLOP/s that the fractions are of, where the catalogue knows no peak.
+  std::array<std::optional<Figure>, 3> peak;
   std::array<std::optional<Figure>, 3> matmul;  ///< [MatrixClass] fraction of peak, large matrices
   std::optional<Figure> memory;                 ///< fraction of the nominal memory bandwidth
   std::optional<Figure> kernel_gap;             ///< seconds between two kernels of a stream

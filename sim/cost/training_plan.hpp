@@ -59,7 +59,13 @@ struct TrainingPlan {
   CausalCredit causal_credit = CausalCredit::Full;  ///< how utilization counts attention
   double gradient_bytes = 4;                        ///< per parameter, accumulated and reduced
   bool fused_kernels = true;            ///< norms, dropouts and residuals in one kernel each
+  bool fused_loss = true;               ///< softmax of the loss in one kernel per direction
+  bool fused_projections = true;        ///< queries, keys, values in one product; a gate's halves
+  bool eager = false;                   ///< norms, rotation, gate and loss as a framework's single
+                                        ///< operations, with their 32-bit intermediates
   bool recompute_communication = true;  ///< a recomputed layer repeats its collectives
+  bool recompute_last_product = true;   ///< nothing needs its output; PyTorch's checkpoints stop
+                                        ///< before it, Megatron's do not
   bool update_barrier = true;  ///< the update waits for all ranks (norm of the gradient); without
                                ///< it (Qi et al. 2024, section 4) a rank's next step follows its
                                ///< last operation, and a step takes the longest span of a rank

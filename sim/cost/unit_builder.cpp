@@ -57,10 +57,12 @@ void UnitBuilder::cast(PassSeconds& pass, double values) {
 
 void UnitBuilder::linear(double m, double k, double n, double groups) {
   const MatrixClass matrices = matrix_class(plan_.precision);
-  product(unit_.forward, {m, k, n, groups}, GemmPass::Forward, matrices);
+  PassSeconds& forward = products_.emplace_back();
+  product(forward, {m, k, n, groups}, GemmPass::Forward, matrices);
+  cast(forward, m * k * groups);
+  unit_.forward += forward;
   product(unit_.input, {m, n, k, groups}, GemmPass::InputGradient, matrices);
   product(unit_.weight, {k, m, n, groups}, GemmPass::WeightGradient, matrices);
-  cast(unit_.forward, m * k * groups);
   cast(unit_.input, m * n * groups);
   if (plan_.fused_kernels || !plan_.model.linear_bias) return;
   // The bias is added by a kernel of its own, its gradient is a sum over the tokens.
@@ -220,9 +222,47 @@ void UnitBuilder::settle(PassSeconds& pass) const {
     pass.shard_s = std::max(0.0, pass.shard_s - busy);
 }
 
-UnitSeconds UnitBuilder::finish() {
+/// Every second product but the last (nothing needs its output), all that is no product, and the
+/// gathers that products need; what was scattered is kept.
+PassSeconds UnitBuilder::alternate() const {
+  PassSeconds pass = unit_.forward;
+  pass += -1.0 * core_;
+  for (std::size_t i = 0; i < products_.size(); ++i)
+    if (i % 2 == 0 || i + 1 == products_.size()) pass += -1.0 * products_[i];
+  pass.tensor_s /= 2;
+  return pass;
+}
+
+PassSeconds UnitBuilder::computed_again(Recompute again) const {
+  PassSeconds pass;
+  switch (again) {
+    case Recompute::None:
+      return pass;
+    case Recompute::Selective:
+      // A fused kernel recomputes the scores by itself, in its backward.
+      if (plan_.kernels.fused_attention) return pass;
+      pass = core_;
+      break;
+    case Recompute::Full:
+      pass = unit_.forward;
+      if (!plan_.recompute_last_product && !products_.empty()) {
+        pass += -1.0 * products_.back();
+        pass.tensor_s *= 0.75;  // nor is what it would scatter
+      }
+      break;
+    case Recompute::Alternate:
+      pass = alternate();
+      break;
+  }
+  pass.shard_s = 0;
+  if (!plan_.recompute_communication) pass.tensor_s = 0;
+  settle(pass);
+  return pass;
+}
+
+UnitSeconds UnitBuilder::finish(Recompute again) {
+  unit_.recompute = computed_again(again);
   // Weights are gathered once for the whole backward; its weight half has the same time to hide it.
-  settle(core_);
   settle(unit_.forward);
   settle(unit_.input);
   settle(unit_.weight);

@@ -19,6 +19,8 @@ class UnitBuilder {
   void linear_16(double m, double k, double n);
   /// A kernel that streams bytes: in the forward and in the input gradient.
   void stream(double forward_bytes, double input_bytes);
+  /// One that runs in the input gradient only.
+  void stream_back(double bytes) { add_memory(unit_.input, bytes); }
   /// Tokens put into another order, forward and back.
   void permutation(double bytes);
   /// The attention core, fused or as products and softmax; also what recomputing it costs.
@@ -29,9 +31,8 @@ class UnitBuilder {
   void expert_exchange(double bytes);
   void shards(double parameters, const GroupLink& link);
 
-  PassSeconds core() const { return core_; }
-  /// Launch gaps added, exposure settled.
-  UnitSeconds finish();
+  /// Launch gaps added, exposure settled; with what `again` computes a second time.
+  UnitSeconds finish(Recompute again = Recompute::None);
 
  private:
   void product(PassSeconds& pass, const GemmShape& shape, GemmPass which, MatrixClass matrices);
@@ -41,6 +42,8 @@ class UnitBuilder {
   void unfused_scores(double entries, double values);
   void add_memory(PassSeconds& pass, double bytes);
   void settle(PassSeconds& pass) const;
+  PassSeconds computed_again(Recompute again) const;
+  PassSeconds alternate() const;
 
   const TrainingPlan& plan_;
   const DeviceModel& device_;
@@ -48,7 +51,8 @@ class UnitBuilder {
   double tokens_;
   double cut_tokens_;
   UnitSeconds unit_;
-  PassSeconds core_;  ///< forward of the attention core
+  PassSeconds core_;                   ///< forward of the attention core
+  std::vector<PassSeconds> products_;  ///< forward of each linear layer, in order
 };
 
 }  // namespace pipecast

@@ -28,12 +28,16 @@ struct PlanWords {
   std::string count_attention = "full";
   double gradient_bytes = 4;
   bool fused_kernels = true;
+  bool fused_loss = true;
+  bool fused_projections = true;
+  bool eager = false;
   bool recompute_communication = true;
+  bool recompute_last_product = true;
   bool update_barrier = true;
   std::string accelerator;
 };
 
-const std::array<Field<PlanWords>, 18> kPlanFields{{
+const std::array<Field<PlanWords>, 22> kPlanFields{{
     {"microbatch_size", &PlanWords::microbatch_size, "sequences", 1, kMostSequences, {}},
     {"sequence_length", &PlanWords::sequence_length, "tokens", 1, kMostTokens, {}},
     {"global_batch",
@@ -53,7 +57,7 @@ const std::array<Field<PlanWords>, 18> kPlanFields{{
      "activations computed again",
      0,
      0,
-     {"none", "selective", "full"}},
+     {"none", "selective", "full", "alternate"}},
     {"recompute_layers",
      &PlanWords::recompute_layers,
      "per stage, with full; -1: all",
@@ -84,6 +88,20 @@ const std::array<Field<PlanWords>, 18> kPlanFields{{
      {"full", "half"}},
     {"gradient_bytes", &PlanWords::gradient_bytes, "per parameter, as reduced", 1, 8, {}},
     {"fused_kernels", &PlanWords::fused_kernels, "bias, dropout and residual in one", 0, 1, {}},
+    {"fused_loss", &PlanWords::fused_loss, "softmax of the loss in one kernel", 0, 1, {}},
+    {"fused_projections",
+     &PlanWords::fused_projections,
+     "queries, keys, values in one product; a gate's halves",
+     0,
+     1,
+     {}},
+    {"eager", &PlanWords::eager, "pointwise work as a framework's single operations", 0, 1, {}},
+    {"recompute_last_product",
+     &PlanWords::recompute_last_product,
+     "a recomputed layer repeats the product that nothing needs",
+     0,
+     1,
+     {}},
     {"recompute_communication",
      &PlanWords::recompute_communication,
      "a recomputed layer repeats its collectives",
@@ -161,6 +179,10 @@ void apply(const PlanWords& words, PlannedModel& planned) {
   plan.causal_credit = word_as<CausalCredit>("count_attention", words.count_attention);
   plan.gradient_bytes = words.gradient_bytes;
   plan.fused_kernels = words.fused_kernels;
+  plan.fused_loss = words.fused_loss;
+  plan.fused_projections = words.fused_projections;
+  plan.eager = words.eager;
+  plan.recompute_last_product = words.recompute_last_product;
   plan.recompute_communication = words.recompute_communication;
   plan.update_barrier = words.update_barrier;
   planned.accelerator = words.accelerator;
