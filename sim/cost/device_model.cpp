@@ -74,8 +74,10 @@ double operand_bytes(MatrixClass matrices) {
 }
 
 double attention_curve(const DeviceModel& device, const AttentionShape& shape, AttentionPass pass) {
-  const double ceiling =
-      pass == AttentionPass::Forward ? device.attention_forward : device.attention_backward;
+  const bool best = shape.kernel == AttentionKernel::Best;
+  const double ceiling = pass == AttentionPass::Forward
+                             ? (best ? device.attention_forward : device.flash2_forward)
+                             : (best ? device.attention_backward : device.flash2_backward);
   const double by_sequence = shape.sequence / (shape.sequence + kAttentionHalfSequence);
   const double width = shape.value_width;
   return ceiling * by_sequence * std::min(1.0, width / (width + 32) / (128.0 / (128 + 32)));
@@ -98,6 +100,7 @@ double attention_correction(const DeviceModel& device, const AttentionShape& sha
   const double log_sequence = std::log(shape.sequence);
   double weights = 0;
   double sum = 0;
+  if (shape.kernel != AttentionKernel::Best) return 1;
   for (const DeviceModel::AttentionNeighbour& near : device.attention_samples) {
     if (near.pass != pass || near.query_width != shape.query_width ||
         near.value_width != shape.value_width)
@@ -175,6 +178,12 @@ Result<DeviceModel> device_model(const Accelerator& accelerator, const KernelFac
                                      "efficiency of attention, forward", device.notes);
   device.attention_backward = numeric(facts.attention_backward, kAttentionBackward,
                                       "efficiency of attention, backward", device.notes);
+  device.flash2_forward = facts.flash2_forward && facts.flash2_forward->value
+                              ? *facts.flash2_forward->value
+                              : device.attention_forward;
+  device.flash2_backward = facts.flash2_backward && facts.flash2_backward->value
+                               ? *facts.flash2_backward->value
+                               : device.attention_backward;
   device.multiprocessors = numeric(
       facts.multiprocessors, value_or(accelerator, Property::Multiprocessors, kMultiprocessors),
       "number of multiprocessors", device.notes);

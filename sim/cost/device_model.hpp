@@ -52,6 +52,12 @@ struct GemmSample {
 
 enum class AttentionPass : std::uint8_t { Forward, Backward };
 
+/// Which fused attention kernel a framework runs.
+enum class AttentionKernel : std::uint8_t {
+  Best,    ///< the fastest there is for the device: cuDNN's, FlashAttention 3
+  Flash2,  ///< FlashAttention 2, on devices that have faster ones
+};
+
 /// One causal attention kernel: `rows` queries of all heads and sequences together, each against
 /// up to `sequence` keys.
 struct AttentionShape {
@@ -59,6 +65,7 @@ struct AttentionShape {
   double sequence = 1;
   double query_width = 128;  ///< of a head; that of its keys too
   double value_width = 128;
+  AttentionKernel kernel = AttentionKernel::Best;
 };
 
 /// A measured attention kernel: fraction of the 16-bit peak, the masked half not counted.
@@ -82,6 +89,9 @@ struct KernelFacts {
   std::optional<Figure> kernel_gap;             ///< seconds between two kernels of a stream
   std::optional<Figure> attention_forward;      ///< fraction of the 16-bit peak, long sequences
   std::optional<Figure> attention_backward;
+  std::optional<Figure> flash2_forward;  ///< the same with FlashAttention 2, where it is not the
+                                         ///< best; left out: it is
+  std::optional<Figure> flash2_backward;
   std::optional<Figure> multiprocessors;
   std::optional<Figure> host_launch;  ///< seconds of the host per kernel; 0: never in the way
   std::optional<Figure> operation;    ///< seconds per operation of a pipeline in which the device
@@ -131,6 +141,8 @@ struct DeviceModel {
   double operation_s = 0;
   double attention_forward = 0;
   double attention_backward = 0;
+  double flash2_forward = 0;
+  double flash2_backward = 0;
   double multiprocessors = 0;
   std::vector<Neighbour> samples;
   std::vector<AttentionNeighbour> attention_samples;

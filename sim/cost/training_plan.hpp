@@ -58,11 +58,13 @@ struct TrainingPlan {
   std::vector<StageLayers> stages;                  ///< what `split` came to: see with_stages()
   CausalCredit causal_credit = CausalCredit::Full;  ///< how utilization counts attention
   double gradient_bytes = 4;                        ///< per parameter, accumulated and reduced
-  bool fused_kernels = true;            ///< norms, dropouts and residuals in one kernel each
-  bool fused_loss = true;               ///< softmax of the loss in one kernel per direction
-  bool fused_projections = true;        ///< queries, keys, values in one product; a gate's halves
-  bool eager = false;                   ///< norms, rotation, gate and loss as a framework's single
-                                        ///< operations, with their 32-bit intermediates
+  bool fused_kernels = true;  ///< norms, dropouts and residuals in one kernel each
+  AttentionKernel attention = AttentionKernel::Best;
+  bool small_gathers = false;     ///< the tensor group gathers 8-bit operands, not 16-bit ones
+  bool fused_loss = true;         ///< softmax of the loss in one kernel per direction
+  bool fused_projections = true;  ///< queries, keys, values in one product; a gate's halves
+  bool eager = false;             ///< norms, rotation, gate and loss as a framework's single
+                                  ///< operations, with their 32-bit intermediates
   bool recompute_communication = true;  ///< a recomputed layer repeats its collectives
   bool recompute_last_product = true;   ///< nothing needs its output; PyTorch's checkpoints stop
                                         ///< before it, Megatron's do not

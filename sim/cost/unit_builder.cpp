@@ -93,7 +93,8 @@ void UnitBuilder::flash(double flops) {
   const double heads = double{1} * plan_.model.heads / layout.tensor;
   const AttentionShape shape{heads * tokens_, double{1} * layout.sequence,
                              double{1} * plan_.model.query_width() / plan_.model.heads,
-                             double{1} * plan_.model.value_width() / plan_.model.heads};
+                             double{1} * plan_.model.value_width() / plan_.model.heads,
+                             plan_.attention};
   core_.attention_s += attention_seconds(device_, flops / 2, shape, AttentionPass::Forward);
   core_.flops += flops / 2;
   core_.kernels += 1;
@@ -154,10 +155,14 @@ void UnitBuilder::attention() {
 void UnitBuilder::tensor_block() {
   if (plan_.layout.tensor == 1) return;
   const double whole = kElement * tokens_ * plan_.model.hidden;
-  // All-reduce, or reduce-scatter and all-gather: the same bytes.
-  const double pair_s = 2 * gather_seconds(links_.tensor, whole);
+  // All-reduce, or reduce-scatter and all-gather: the same bytes, unless 8-bit operands are
+  // gathered.
+  const double gathered = whole / (plan_.small_gathers ? 2 : 1);
+  const double pair_s =
+      gather_seconds(links_.tensor, whole) + gather_seconds(links_.tensor, gathered);
   unit_.forward.tensor_s += pair_s;
   unit_.input.tensor_s += pair_s;
+  scattered_back_s_ += gather_seconds(links_.tensor, whole);
   unit_.forward.kernels += 2;
   unit_.input.kernels += 2;
 }
@@ -264,7 +269,11 @@ UnitSeconds UnitBuilder::finish(Recompute again) {
   unit_.recompute = computed_again(again);
   // Weights are gathered once for the whole backward; its weight half has the same time to hide it.
   settle(unit_.forward);
+  // What several products add up to can be scattered only behind the last of them.
+  const double unhidden = plan_.fused_projections ? 0 : scattered_back_s_;
+  unit_.input.tensor_s -= unhidden;
   settle(unit_.input);
+  unit_.input.tensor_s += unhidden;
   settle(unit_.weight);
   return unit_;
 }

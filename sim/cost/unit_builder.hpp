@@ -52,6 +52,7 @@ class UnitBuilder {
   double cut_tokens_;
   UnitSeconds unit_;
   PassSeconds core_;                   ///< forward of the attention core
+  double scattered_back_s_ = 0;        ///< of the input gradient's tensor traffic: scatters
   std::vector<PassSeconds> products_;  ///< forward of each linear layer, in order
 };
 

@@ -131,8 +131,8 @@ Result<KernelFacts> read_kernel_facts(std::string_view text, const std::string& 
   KernelFacts facts;
   if (!root.expect_map({"peak_bf16", "peak_fp8", "peak_fp4", "matmul_bf16", "matmul_fp8",
                         "matmul_fp4", "memory", "kernel_gap", "host_launch", "operation",
-                        "attention_forward", "attention_backward", "multiprocessors", "permutation",
-                        "gemm", "attention"}))
+                        "attention_forward", "attention_backward", "flash2_forward",
+                        "flash2_backward", "multiprocessors", "permutation", "gemm", "attention"}))
     return fail(faults.take(file));
   const FieldInfo fraction = number_field("fraction", 1e-3, 1);
   const FieldInfo time{"time", FieldKind::Time, 0, 1, {}, {}, {}};
@@ -147,6 +147,8 @@ Result<KernelFacts> read_kernel_facts(std::string_view text, const std::string& 
   facts.operation = read_fact(root, "operation", time);
   facts.attention_forward = read_fact(root, "attention_forward", fraction);
   facts.attention_backward = read_fact(root, "attention_backward", fraction);
+  facts.flash2_forward = read_fact(root, "flash2_forward", fraction);
+  facts.flash2_backward = read_fact(root, "flash2_backward", fraction);
   facts.multiprocessors = read_fact(root, "multiprocessors", number_field("count", 1, 1e5));
   facts.permutation = read_fact(root, "permutation", fraction);
   if (const auto gemm = root.find("gemm")) read_gemm(*gemm, facts);

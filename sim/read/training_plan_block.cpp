@@ -29,6 +29,7 @@ struct PlanWords {
   double gradient_bytes = 4;
   bool fused_kernels = true;
   bool fused_loss = true;
+  bool small_gathers = false;
   bool fused_projections = true;
   bool eager = false;
   bool recompute_communication = true;
@@ -37,7 +38,7 @@ struct PlanWords {
   std::string accelerator;
 };
 
-const std::array<Field<PlanWords>, 22> kPlanFields{{
+const std::array<Field<PlanWords>, 23> kPlanFields{{
     {"microbatch_size", &PlanWords::microbatch_size, "sequences", 1, kMostSequences, {}},
     {"sequence_length", &PlanWords::sequence_length, "tokens", 1, kMostTokens, {}},
     {"global_batch",
@@ -64,7 +65,12 @@ const std::array<Field<PlanWords>, 22> kPlanFields{{
      -1,
      4096,
      {}},
-    {"attention", &PlanWords::attention, "one kernel or several", 0, 0, {"fused", "unfused"}},
+    {"attention",
+     &PlanWords::attention,
+     "one kernel or several",
+     0,
+     0,
+     {"fused", "unfused", "flash2"}},
     {"dropout", &PlanWords::dropout, "masks are kept and applied", 0, 1, {}},
     {"overlap_tensor", &PlanWords::overlap_tensor, "tensor traffic behind the products", 0, 1, {}},
     {"overlap_expert",
@@ -92,6 +98,12 @@ const std::array<Field<PlanWords>, 22> kPlanFields{{
     {"fused_projections",
      &PlanWords::fused_projections,
      "queries, keys, values in one product; a gate's halves",
+     0,
+     1,
+     {}},
+    {"small_gathers",
+     &PlanWords::small_gathers,
+     "the tensor group gathers 8-bit operands",
      0,
      1,
      {}},
@@ -167,7 +179,8 @@ void apply(const PlanWords& words, PlannedModel& planned) {
   plan.layout.recompute = word_as<Recompute>("recompute", words.recompute);
   plan.layout.recompute_layers = words.recompute_layers;
   plan.precision = word_as<Precision>("precision", words.precision);
-  plan.kernels.fused_attention = words.attention == "fused";
+  plan.kernels.fused_attention = words.attention != "unfused";
+  if (words.attention == "flash2") plan.attention = AttentionKernel::Flash2;
   plan.kernels.dropout = words.dropout;
   plan.communication = {exposure(words.overlap_tensor), exposure(words.overlap_expert),
                         exposure(words.overlap_data),
@@ -181,6 +194,7 @@ void apply(const PlanWords& words, PlannedModel& planned) {
   plan.fused_kernels = words.fused_kernels;
   plan.fused_loss = words.fused_loss;
   plan.fused_projections = words.fused_projections;
+  plan.small_gathers = words.small_gathers;
   plan.eager = words.eager;
   plan.recompute_last_product = words.recompute_last_product;
   plan.recompute_communication = words.recompute_communication;
