@@ -98,11 +98,12 @@ void add_experts(UnitBuilder& unit, const TrainingPlan& plan) {
   unit.expert_exchange(kElement * copies * hidden);
   // Tokens are sorted by expert before, and put back after.
   const double sorted = 2 * kElement * copies * hidden;
-  unit.permutation(sorted);
+  if (!plan.fused_experts) unit.permutation(sorted);
   unit.linear(copies / groups, hidden, (model.gated ? 2 : 1) * width, groups);
-  add_activation(unit, plan, copies * width);
-  unit.linear(copies / groups, width, hidden, groups);
-  unit.permutation(sorted);
+  if (!plan.fused_experts) add_activation(unit, plan, copies * width);
+  unit.linear(copies / groups, width, hidden, groups,
+              plan.fused_experts ? Casts::Found : Casts::Own);
+  if (!plan.fused_experts) unit.permutation(sorted);
 }
 
 /// Norms, residuals and dropouts of both blocks.

@@ -40,8 +40,8 @@ void UnitBuilder::cast(PassSeconds& pass, double values) {
     case Precision::Fp16:
       return;
     case Precision::Fp8:
-      // The scale is that of earlier steps: one pass over the operand.
-      add_memory(pass, values * (kElement + 2));
+      // The scale is that of earlier steps: one pass over the operand; or its own: one more.
+      add_memory(pass, values * (kElement + 2 + (plan_.dynamic_casts ? kElement : 0)));
       return;
     case Precision::Fp8Blockwise:
     case Precision::Mxfp8:
@@ -55,15 +55,16 @@ void UnitBuilder::cast(PassSeconds& pass, double values) {
   }
 }
 
-void UnitBuilder::linear(double m, double k, double n, double groups) {
+void UnitBuilder::linear(double m, double k, double n, double groups, Casts casts) {
   const MatrixClass matrices = matrix_class(plan_.precision);
   PassSeconds& forward = products_.emplace_back();
   product(forward, {m, k, n, groups}, GemmPass::Forward, matrices);
-  cast(forward, m * k * groups);
+  if (casts == Casts::Own) cast(forward, m * k * groups);
+  if (plan_.dynamic_casts) cast(forward, k * n * groups);
   unit_.forward += forward;
   product(unit_.input, {m, n, k, groups}, GemmPass::InputGradient, matrices);
   product(unit_.weight, {k, m, n, groups}, GemmPass::WeightGradient, matrices);
-  cast(unit_.input, m * n * groups);
+  if (casts == Casts::Own) cast(unit_.input, m * n * groups);
   if (plan_.fused_kernels || !plan_.model.linear_bias) return;
   // The bias is added by a kernel of its own, its gradient is a sum over the tokens.
   add_memory(unit_.forward, 2 * kElement * m * n * groups);

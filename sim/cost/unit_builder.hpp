@@ -3,6 +3,9 @@
 
 namespace pipecast {
 
+/// Whether a low-precision linear layer casts its operands itself, or finds them cast.
+enum class Casts : std::uint8_t { Own, Found };
+
 /// Adds operations to the passes of a layer, each with its seconds on the device.
 class UnitBuilder {
  public:
@@ -14,7 +17,7 @@ class UnitBuilder {
   double cut_tokens() const { return cut_tokens_; }
 
   /// A linear layer: all three products, with the casts an 8- or 4-bit precision needs.
-  void linear(double m, double k, double n, double groups = 1);
+  void linear(double m, double k, double n, double groups = 1, Casts casts = Casts::Own);
   /// The same in 16 bits whatever the precision (head, router).
   void linear_16(double m, double k, double n);
   /// A kernel that streams bytes: in the forward and in the input gradient.

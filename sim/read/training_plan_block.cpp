@@ -30,6 +30,8 @@ struct PlanWords {
   bool fused_kernels = true;
   bool fused_loss = true;
   bool small_gathers = false;
+  bool dynamic_casts = false;
+  bool fused_experts = false;
   bool fused_projections = true;
   bool eager = false;
   bool recompute_communication = true;
@@ -38,7 +40,7 @@ struct PlanWords {
   std::string accelerator;
 };
 
-const std::array<Field<PlanWords>, 23> kPlanFields{{
+const std::array<Field<PlanWords>, 25> kPlanFields{{
     {"microbatch_size", &PlanWords::microbatch_size, "sequences", 1, kMostSequences, {}},
     {"sequence_length", &PlanWords::sequence_length, "tokens", 1, kMostTokens, {}},
     {"global_batch",
@@ -98,6 +100,18 @@ const std::array<Field<PlanWords>, 23> kPlanFields{{
     {"fused_projections",
      &PlanWords::fused_projections,
      "queries, keys, values in one product; a gate's halves",
+     0,
+     1,
+     {}},
+    {"dynamic_casts",
+     &PlanWords::dynamic_casts,
+     "8-bit scales from the operands themselves, weights cast in each forward",
+     0,
+     1,
+     {}},
+    {"fused_experts",
+     &PlanWords::fused_experts,
+     "sorting and activation of experts inside dispatch and products",
      0,
      1,
      {}},
@@ -194,6 +208,8 @@ void apply(const PlanWords& words, PlannedModel& planned) {
   plan.fused_kernels = words.fused_kernels;
   plan.fused_loss = words.fused_loss;
   plan.fused_projections = words.fused_projections;
+  plan.dynamic_casts = words.dynamic_casts;
+  plan.fused_experts = words.fused_experts;
   plan.small_gathers = words.small_gathers;
   plan.eager = words.eager;
   plan.recompute_last_product = words.recompute_last_product;
