@@ -116,6 +116,25 @@ LayerActivation layer_working_set(const TransformerModel& model, const ParallelL
   return layer;
 }
 
+namespace {
+
+/// The layer's input, what the attention core gives, and the results of every first of two
+/// products: queries, values, the gate (or the only inner values), the last.
+LayerActivation alternate_activation(const TransformerModel& model, const ParallelLayout& layout,
+                                     const KernelChoice& kernels) {
+  const Frame frame = frame_of(layout, kernels);
+  LayerActivation layer;
+  layer.norms = {frame.partial * model.hidden};
+  const double values = double{1} * std::max(model.key_value_heads, layout.tensor);
+  layer.attention_core = {frame.sharded * (model.query_width() + values * model.head_width) +
+                          score_bytes(model, layout, kernels)};
+  layer.attention_output = {frame.sharded * model.value_width()};
+  layer.feed_forward = {frame.sharded * model.feed_forward + frame.partial * model.hidden};
+  return layer;
+}
+
+}  // namespace
+
 LayerActivation layer_activation(const TransformerModel& model, const ParallelLayout& layout,
                                  const KernelChoice& kernels, LayerKind kind) {
   switch (layout.recompute) {
@@ -130,6 +149,8 @@ LayerActivation layer_activation(const TransformerModel& model, const ParallelLa
         layer.attention_core -= Bytes{score_bytes(model, layout, without_scores)};
       return layer;
     }
+    case Recompute::Alternate:
+      return alternate_activation(model, layout, kernels);
     case Recompute::Full: {
       LayerActivation layer;
       layer.norms = {frame_of(layout, kernels).partial * model.hidden};

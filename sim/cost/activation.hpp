@@ -43,7 +43,7 @@ struct LayerActivation {
 enum class LayerKind : std::uint8_t { Dense, Experts };
 
 /// Bytes of one layer under `layout` (its recompute setting included: Selective drops the stored
-/// score matrix, Full keeps the layer's input only).
+/// score matrix, Full keeps the layer's input only, Alternate every first of two products).
 LayerActivation layer_activation(const TransformerModel& model, const ParallelLayout& layout,
                                  const KernelChoice& kernels, LayerKind kind);
 

@@ -284,6 +284,9 @@ Result<Derivation> derive(const TrainingPlan& plan, const PlanMachine& machine,
                           const Placement& placement) {
   if (Diagnostics faults = missing_peaks(plan, machine); !faults.empty())
     return fail(std::move(faults));
+  if (plan.layout.recompute == Recompute::Alternate && plan.model.has_experts())
+    return fail(infeasible("alternate recompute is not known for experts' grouped products",
+                           "use none, selective or full"));
   PriceList list(plan, machine);
   const ParameterCounts counts = parameter_counts(plan.model);
   Derivation result;

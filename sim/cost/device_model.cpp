@@ -78,8 +78,10 @@ double reachable_peak(const DeviceModel& device, const GemmShape& shape, MatrixC
 }
 
 double attention_curve(const DeviceModel& device, const AttentionShape& shape, AttentionPass pass) {
-  const double ceiling =
-      pass == AttentionPass::Forward ? device.attention_forward : device.attention_backward;
+  const bool best = shape.kernel == AttentionKernel::Best;
+  const double ceiling = pass == AttentionPass::Forward
+                             ? (best ? device.attention_forward : device.flash2_forward)
+                             : (best ? device.attention_backward : device.flash2_backward);
   const double by_sequence = shape.sequence / (shape.sequence + kAttentionHalfSequence);
   const double width = shape.value_width;
   return ceiling * by_sequence * std::min(1.0, width / (width + 32) / (128.0 / (128 + 32)));
@@ -102,6 +104,7 @@ double attention_correction(const DeviceModel& device, const AttentionShape& sha
   const double log_sequence = std::log(shape.sequence);
   double weights = 0;
   double sum = 0;
+  if (shape.kernel != AttentionKernel::Best) return 1;
   for (const DeviceModel::AttentionNeighbour& near : device.attention_samples) {
     if (near.pass != pass || near.query_width != shape.query_width ||
         near.value_width != shape.value_width)
@@ -154,6 +157,12 @@ Result<DeviceModel> device_model(const Accelerator& accelerator, const KernelFac
   device.peak = {value_or(accelerator, Property::PeakBf16, fp16),
                  value_or(accelerator, Property::PeakFp8, 0),
                  value_or(accelerator, Property::PeakFp4, 0)};
+  for (std::size_t i = 0; i < device.peak.size(); ++i)
+    if (!(device.peak[i] > 0) && facts.peak[i] && facts.peak[i]->value) {
+      device.peak[i] = *facts.peak[i]->value;
+      device.notes.push_back(fmt::format("no peak of {} is published, fractions are of {:g} ({})",
+                                         accelerator.name, device.peak[i], facts.peak[i]->source));
+    }
   device.memory_bandwidth = value_or(accelerator, Property::MemoryBandwidth, 0);
   if (!(device.peak[0] > 0))
     return fail(input_error("the 16-bit peak of " + accelerator.name + " is not known"));
@@ -181,6 +190,12 @@ Result<DeviceModel> device_model(const Accelerator& accelerator, const KernelFac
                                      "efficiency of attention, forward", device.notes);
   device.attention_backward = numeric(facts.attention_backward, kAttentionBackward,
                                       "efficiency of attention, backward", device.notes);
+  device.flash2_forward = facts.flash2_forward && facts.flash2_forward->value
+                              ? *facts.flash2_forward->value
+                              : device.attention_forward;
+  device.flash2_backward = facts.flash2_backward && facts.flash2_backward->value
+                               ? *facts.flash2_backward->value
+                               : device.attention_backward;
   device.multiprocessors = numeric(
       facts.multiprocessors, value_or(accelerator, Property::Multiprocessors, kMultiprocessors),
       "number of multiprocessors", device.notes);

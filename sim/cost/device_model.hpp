@@ -57,6 +57,12 @@ struct GemmSample {
 
 enum class AttentionPass : std::uint8_t { Forward, Backward };
 
+/// Which fused attention kernel a framework runs.
+enum class AttentionKernel : std::uint8_t {
+  Best,    ///< the fastest there is for the device: cuDNN's, FlashAttention 3
+  Flash2,  ///< FlashAttention 2, on devices that have faster ones
+};
+
 /// One causal attention kernel: `rows` queries of all heads and sequences together, each against
 /// up to `sequence` keys.
 struct AttentionShape {
@@ -64,6 +70,7 @@ struct AttentionShape {
   double sequence = 1;
   double query_width = 128;  ///< of a head; that of its keys too
   double value_width = 128;
+  AttentionKernel kernel = AttentionKernel::Best;
 };
 
 /// A measured attention kernel: fraction of the 16-bit peak, the masked half not counted.
@@ -80,11 +87,16 @@ struct AttentionSample {
 
 /// What was measured or calibrated of an accelerator's kernels; platforms/kernels/*.yaml.
 struct KernelFacts {
+  /// [MatrixClass] FLOP/s that the fractions are of, where the catalogue knows no peak.
+  std::array<std::optional<Figure>, 3> peak;
   std::array<std::optional<Figure>, 3> matmul;  ///< [MatrixClass] fraction of peak, large matrices
   std::optional<Figure> memory;                 ///< fraction of the nominal memory bandwidth
   std::optional<Figure> kernel_gap;             ///< seconds between two kernels of a stream
   std::optional<Figure> attention_forward;      ///< fraction of the 16-bit peak, long sequences
   std::optional<Figure> attention_backward;
+  std::optional<Figure> flash2_forward;  ///< the same with FlashAttention 2, where it is not the
+                                         ///< best; left out: it is
+  std::optional<Figure> flash2_backward;
   std::optional<Figure> multiprocessors;
   std::optional<Figure> host_launch;  ///< seconds of the host per kernel; 0: never in the way
   std::optional<Figure> operation;    ///< seconds per operation of a pipeline in which the device
@@ -140,6 +152,8 @@ struct DeviceModel {
   double unaligned = 1;  ///< of the 16-bit peak
   double attention_forward = 0;
   double attention_backward = 0;
+  double flash2_forward = 0;
+  double flash2_backward = 0;
   double multiprocessors = 0;
   std::vector<Neighbour> samples;
   std::vector<AttentionNeighbour> attention_samples;

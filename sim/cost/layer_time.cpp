@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/cost/pointwise.hpp"
 #include "sim/cost/unit_builder.hpp"
 
 namespace pipecast {
@@ -32,6 +33,16 @@ void add_latent_attention(UnitBuilder& unit, const TrainingPlan& plan) {
   unit.stream(parts, parts);
 }
 
+/// Queries, keys and values: one product, or three.
+void add_projections(UnitBuilder& unit, const TrainingPlan& plan, double tokens, double key_value) {
+  const double hidden = plan.model.hidden;
+  const double query = plan.model.query_width() / double{1} / plan.layout.tensor;
+  if (plan.fused_projections) return unit.linear(tokens, hidden, query + key_value);
+  unit.linear(tokens, hidden, query);
+  for (int keys_and_values = 0; keys_and_values < 2; ++keys_and_values)
+    unit.linear(tokens, hidden, key_value / 2);
+}
+
 void add_attention(UnitBuilder& unit, const TrainingPlan& plan) {
   const TransformerModel& model = plan.model;
   const double tensor = plan.layout.tensor;
@@ -41,11 +52,12 @@ void add_attention(UnitBuilder& unit, const TrainingPlan& plan) {
   } else {
     const double key_value =
         2.0 * std::max<double>(model.key_value_heads, tensor) * model.head_width;
-    unit.linear(tokens, model.hidden, (model.query_width() + key_value) / tensor);
+    add_projections(unit, plan, tokens, key_value / tensor);
     const double rotated = (model.query_width() + key_value / 2) / tensor;
     if (model.position == Position::Rope || model.query_key_norm)
-      unit.stream(2 * kElement * tokens * rotated, 2 * kElement * tokens * rotated);
+      add_rotation(unit, plan, tokens * rotated);
   }
+  if (plan.eager) add_eager_copies(unit, plan);
   unit.attention();
   unit.context_exchange();
   unit.linear(tokens, model.value_width() / tensor, model.hidden);
@@ -55,6 +67,7 @@ void add_attention(UnitBuilder& unit, const TrainingPlan& plan) {
 /// Bytes per value of the inner width that the activation function streams: one input (or two, when
 /// gated) and one output; backward the same and a gradient for each.
 void add_activation(UnitBuilder& unit, const TrainingPlan& plan, double values) {
+  if (plan.eager && plan.model.gated) return add_eager_gate(unit, values);
   const double forward = plan.model.gated ? 3 : 2;
   const double backward = plan.model.gated ? 5 : 3;
   unit.stream(forward * kElement * values, backward * kElement * values);
@@ -63,7 +76,9 @@ void add_activation(UnitBuilder& unit, const TrainingPlan& plan, double values) 
 void add_dense(UnitBuilder& unit, const TrainingPlan& plan, double width) {
   const double tokens = unit.tokens();
   const double local = width / plan.layout.tensor;
-  unit.linear(tokens, plan.model.hidden, (plan.model.gated ? 2 : 1) * local);
+  const bool halves = plan.model.gated && !plan.fused_projections;
+  for (int half = 0; half < (halves ? 2 : 1); ++half)
+    unit.linear(tokens, plan.model.hidden, (plan.model.gated && !halves ? 2 : 1) * local);
   add_activation(unit, plan, tokens * local);
   unit.linear(tokens, local, plan.model.hidden);
   unit.tensor_block();
@@ -83,18 +98,19 @@ void add_experts(UnitBuilder& unit, const TrainingPlan& plan) {
   unit.expert_exchange(kElement * copies * hidden);
   // Tokens are sorted by expert before, and put back after.
   const double sorted = 2 * kElement * copies * hidden;
-  unit.permutation(sorted);
+  if (!plan.fused_experts) unit.permutation(sorted);
   unit.linear(copies / groups, hidden, (model.gated ? 2 : 1) * width, groups);
-  add_activation(unit, plan, copies * width);
-  unit.linear(copies / groups, width, hidden, groups);
-  unit.permutation(sorted);
+  if (!plan.fused_experts) add_activation(unit, plan, copies * width);
+  unit.linear(copies / groups, width, hidden, groups,
+              plan.fused_experts ? Casts::Found : Casts::Own);
+  if (!plan.fused_experts) unit.permutation(sorted);
 }
 
 /// Norms, residuals and dropouts of both blocks.
 void add_pointwise(UnitBuilder& unit, const TrainingPlan& plan) {
   const double values = unit.cut_tokens() * plan.model.hidden;
   for (int block = 0; block < 2; ++block) {
-    unit.stream(2 * kElement * values, 3 * kElement * values);
+    add_norm(unit, plan, values);
     const double mask = plan.kernels.dropout ? 1 : 0;
     unit.stream((3 * kElement + mask) * values, (2 * kElement + mask) * values);
     if (!plan.fused_kernels)
@@ -177,24 +193,7 @@ UnitSeconds layer_seconds(const TrainingPlan& plan, const DeviceModel& device,
       add_dense(unit, plan, double{1} * plan.model.experts.width * plan.model.experts.shared);
   }
   unit.shards(layer_parameters(plan, kind), links.data);
-  UnitSeconds result = unit.finish();
-  if (!recomputed) return result;
-  switch (plan.layout.recompute) {
-    case Recompute::None:
-      break;
-    case Recompute::Selective:
-      // A fused kernel recomputes the scores by itself, in its backward.
-      if (!plan.kernels.fused_attention) result.recompute = unit.core();
-      break;
-    case Recompute::Full:
-      result.recompute = result.forward;
-      result.recompute.shard_s = 0;
-      if (plan.recompute_communication) break;
-      result.recompute.tensor_s = 0;
-      result.recompute.tensor = {};
-      break;
-  }
-  return result;
+  return unit.finish(recomputed ? plan.layout.recompute : Recompute::None);
 }
 
 UnitSeconds embedding_seconds(const TrainingPlan& plan, const DeviceModel& device,
@@ -222,10 +221,9 @@ UnitSeconds head_seconds(const TrainingPlan& plan, const DeviceModel& device,
   const double values = unit.cut_tokens() * plan.model.hidden;
   const double vocabulary = double{1} * plan.model.vocabulary / plan.layout.tensor;
   const double logits = unit.tokens() * vocabulary;
-  unit.stream(2 * kElement * values, 3 * kElement * values);
+  add_norm(unit, plan, values);
   unit.linear_16(unit.tokens(), plan.model.hidden, vocabulary);
-  // Logits to 32 bits, maximum, exponential and sum; backward: scale, subtract, to 16 bits.
-  unit.stream((kElement + 4 + 4 + 4 + 4) * logits, (4 + kElement) * logits);
+  add_loss(unit, plan, logits);
   unit.tensor_block();
   return unit.finish();
 }

@@ -122,7 +122,7 @@ void add_kind(StageFootprint& footprint, const StageContext& context, LayerKind 
     footprint.held[MemoryPart::AttentionOutput] +=
         count * tokens_of(layout, kernels).sharded * model.value_width();
   const double remains = layer.held_for_weight_gradient().value;
-  if (layout.recompute == Recompute::Full)
+  if (layout.recompute == Recompute::Full || layout.recompute == Recompute::Alternate)
     footprint.held_for_weight[MemoryPart::FeedForward] +=
         count * whole.held_for_weight_gradient().value;
   else

@@ -33,6 +33,7 @@ bool is_recomputed(const ParallelLayout& layout, int layer_in_stage) {
     case Recompute::None:
       return false;
     case Recompute::Selective:
+    case Recompute::Alternate:
       return true;
     case Recompute::Full:
       return layout.recompute_layers < 0 || layer_in_stage < layout.recompute_layers;

@@ -67,8 +67,20 @@ struct TrainingPlan {
   double accumulation_bytes = 0;  ///< per parameter and microbatch: what kernels beside the product
                                   ///< move to add a gradient to the accumulated one; 0: it adds
   Launch launch = Launch::Asynchronous;
-  bool fused_kernels = true;            ///< norms, dropouts and residuals in one kernel each
+  bool fused_kernels = true;  ///< norms, dropouts and residuals in one kernel each
+  AttentionKernel attention = AttentionKernel::Best;
+  bool small_gathers = false;     ///< the tensor group gathers 8-bit operands, not 16-bit ones
+  bool dynamic_casts = false;     ///< 8-bit operands are scaled by their own largest value,
+                                  ///< one more pass, and weights are cast in each forward
+  bool fused_experts = false;     ///< sorting is part of the dispatch, activation and cast of
+                                  ///< experts part of their products
+  bool fused_loss = true;         ///< softmax of the loss in one kernel per direction
+  bool fused_projections = true;  ///< queries, keys, values in one product; a gate's halves
+  bool eager = false;             ///< norms, rotation, gate and loss as a framework's single
+                                  ///< operations, with their 32-bit intermediates
   bool recompute_communication = true;  ///< a recomputed layer repeats its collectives
+  bool recompute_last_product = true;   ///< nothing needs its output; PyTorch's checkpoints stop
+                                        ///< before it, Megatron's do not
   bool update_barrier = true;  ///< the update waits for all ranks (norm of the gradient); without
                                ///< it (Qi et al. 2024, section 4) a rank's next step follows its
                                ///< last operation, and a step takes the longest span of a rank

@@ -9,6 +9,12 @@ namespace {
 constexpr double kBackwardOfAttention = 2.5;
 constexpr double kElement = 2;
 
+void scale_tensor(PassSeconds& pass, double factor) {
+  pass.tensor_s *= factor;
+  pass.tensor.bytes *= factor;
+  pass.tensor.alone_s *= factor;
+}
+
 }  // namespace
 
 UnitBuilder::UnitBuilder(const TrainingPlan& plan, const DeviceModel& device,
@@ -44,8 +50,8 @@ void UnitBuilder::cast(PassSeconds& pass, double values) {
     case Precision::Fp16:
       return;
     case Precision::Fp8:
-      // The scale is that of earlier steps: one pass over the operand.
-      add_memory(pass, values * (kElement + 2));
+      // The scale is that of earlier steps: one pass over the operand; or its own: one more.
+      add_memory(pass, values * (kElement + 2 + (plan_.dynamic_casts ? kElement : 0)));
       return;
     case Precision::Fp8Blockwise:
     case Precision::Mxfp8:
@@ -59,15 +65,18 @@ void UnitBuilder::cast(PassSeconds& pass, double values) {
   }
 }
 
-void UnitBuilder::linear(double m, double k, double n, double groups) {
+void UnitBuilder::linear(double m, double k, double n, double groups, Casts casts) {
   const MatrixClass matrices = matrix_class(plan_.precision);
   const bool aligned = rows_aligned(k) && rows_aligned(n);
-  product(unit_.forward, {m, k, n, groups, aligned}, GemmPass::Forward, matrices);
+  PassSeconds& forward = products_.emplace_back();
+  product(forward, {m, k, n, groups, aligned}, GemmPass::Forward, matrices);
+  if (casts == Casts::Own) cast(forward, m * k * groups);
+  if (plan_.dynamic_casts) cast(forward, k * n * groups);
+  unit_.forward += forward;
   product(unit_.input, {m, n, k, groups, aligned}, GemmPass::InputGradient, matrices);
   product(unit_.weight, {k, m, n, groups, aligned}, GemmPass::WeightGradient, matrices);
   accumulate(k * n * groups);
-  cast(unit_.forward, m * k * groups);
-  cast(unit_.input, m * n * groups);
+  if (casts == Casts::Own) cast(unit_.input, m * n * groups);
   if (plan_.fused_kernels || !plan_.model.linear_bias) return;
   // The bias is added by a kernel of its own, its gradient is a sum over the tokens.
   add_memory(unit_.forward, 2 * kElement * m * n * groups);
@@ -99,7 +108,8 @@ void UnitBuilder::flash(double flops) {
   const double heads = double{1} * plan_.model.heads / layout.tensor;
   const AttentionShape shape{heads * tokens_, double{1} * layout.sequence,
                              double{1} * plan_.model.query_width() / plan_.model.heads,
-                             double{1} * plan_.model.value_width() / plan_.model.heads};
+                             double{1} * plan_.model.value_width() / plan_.model.heads,
+                             plan_.attention};
   core_.attention_s += attention_seconds(device_, flops / 2, shape, AttentionPass::Forward);
   core_.flops += flops / 2;
   core_.kernels += 1;
@@ -160,12 +170,16 @@ void UnitBuilder::attention() {
 void UnitBuilder::tensor_block() {
   if (plan_.layout.tensor == 1) return;
   const double whole = kElement * tokens_ * plan_.model.hidden;
-  // All-reduce, or reduce-scatter and all-gather: the same bytes.
-  const double pair_s = 2 * gather_seconds(links_.tensor, whole);
+  // All-reduce, or reduce-scatter and all-gather: the same bytes, unless 8-bit operands are
+  // gathered.
+  const double gathered = whole / (plan_.small_gathers ? 2 : 1);
+  const double scatter_s = gather_seconds(links_.tensor, whole);
+  const double pair_s = scatter_s + gather_seconds(links_.tensor, gathered);
   for (PassSeconds* pass : {&unit_.forward, &unit_.input}) {
     pass->tensor_s += pair_s;
-    pass->tensor += {2 * whole, pair_s, 0};
+    pass->tensor += {whole + gathered, pair_s, 0};
   }
+  scattered_back_s_ += scatter_s;
   unit_.forward.kernels += 2;
   unit_.input.kernels += 2;
 }
@@ -242,11 +256,54 @@ void UnitBuilder::settle(PassSeconds& pass) const {
     pass.shard_s = std::max(0.0, pass.shard_s - busy);
 }
 
-UnitSeconds UnitBuilder::finish() {
+/// Every second product but the last (nothing needs its output), all that is no product, and the
+/// gathers that products need; what was scattered is kept.
+PassSeconds UnitBuilder::alternate() const {
+  PassSeconds pass = unit_.forward;
+  pass += -1.0 * core_;
+  for (std::size_t i = 0; i < products_.size(); ++i)
+    if (i % 2 == 0 || i + 1 == products_.size()) pass += -1.0 * products_[i];
+  scale_tensor(pass, 0.5);
+  return pass;
+}
+
+PassSeconds UnitBuilder::computed_again(Recompute again) const {
+  PassSeconds pass;
+  switch (again) {
+    case Recompute::None:
+      return pass;
+    case Recompute::Selective:
+      // A fused kernel recomputes the scores by itself, in its backward.
+      if (plan_.kernels.fused_attention) return pass;
+      pass = core_;
+      break;
+    case Recompute::Full:
+      pass = unit_.forward;
+      if (!plan_.recompute_last_product && !products_.empty()) {
+        pass += -1.0 * products_.back();
+        scale_tensor(pass, 0.75);  // nor is what it would scatter
+      }
+      break;
+    case Recompute::Alternate:
+      pass = alternate();
+      break;
+  }
+  pass.shard_s = 0;
+  if (!plan_.recompute_communication) scale_tensor(pass, 0);
+  settle(pass);
+  return pass;
+}
+
+UnitSeconds UnitBuilder::finish(Recompute again) {
+  unit_.recompute = computed_again(again);
   // Weights are gathered once for the whole backward; its weight half has the same time to hide it.
-  settle(core_);
   settle(unit_.forward);
+  // What several products add up to can be scattered only behind the last of them.
+  const double unhidden = plan_.fused_projections ? 0 : scattered_back_s_;
+  unit_.input.tensor_s -= unhidden;
   settle(unit_.input);
+  unit_.input.tensor_s += unhidden;
+  unit_.input.tensor.behind_s -= unhidden;
   settle(unit_.weight);
   return unit_;
 }

@@ -3,6 +3,9 @@
 
 namespace pipecast {
 
+/// Whether a low-precision linear layer casts its operands itself, or finds them cast.
+enum class Casts : std::uint8_t { Own, Found };
+
 /// Adds operations to the passes of a layer, each with its seconds on the device.
 class UnitBuilder {
  public:
@@ -14,11 +17,13 @@ class UnitBuilder {
   double cut_tokens() const { return cut_tokens_; }
 
   /// A linear layer: all three products, with the casts an 8- or 4-bit precision needs.
-  void linear(double m, double k, double n, double groups = 1);
+  void linear(double m, double k, double n, double groups = 1, Casts casts = Casts::Own);
   /// The same in 16 bits whatever the precision (head, router).
   void linear_16(double m, double k, double n);
   /// A kernel that streams bytes: in the forward and in the input gradient.
   void stream(double forward_bytes, double input_bytes);
+  /// One that runs in the input gradient only.
+  void stream_back(double bytes) { add_memory(unit_.input, bytes); }
   /// Tokens put into another order, forward and back.
   void permutation(double bytes);
   /// The attention core, fused or as products and softmax; also what recomputing it costs.
@@ -29,9 +34,8 @@ class UnitBuilder {
   void expert_exchange(double bytes);
   void shards(double parameters, const GroupLink& link);
 
-  PassSeconds core() const { return core_; }
-  /// Launch gaps added, exposure settled.
-  UnitSeconds finish();
+  /// Launch gaps added, exposure settled; with what `again` computes a second time.
+  UnitSeconds finish(Recompute again = Recompute::None);
 
  private:
   void product(PassSeconds& pass, const GemmShape& shape, GemmPass which, MatrixClass matrices);
@@ -44,6 +48,8 @@ class UnitBuilder {
   void add_memory(PassSeconds& pass, double bytes);
   void settle(PassSeconds& pass) const;
   static void add_context(PassSeconds& pass, double bytes, double alone_s, double behind_s);
+  PassSeconds computed_again(Recompute again) const;
+  PassSeconds alternate() const;
 
   const TrainingPlan& plan_;
   const DeviceModel& device_;
@@ -51,7 +57,9 @@ class UnitBuilder {
   double tokens_;
   double cut_tokens_;
   UnitSeconds unit_;
-  PassSeconds core_;  ///< forward of the attention core
+  PassSeconds core_;                   ///< forward of the attention core
+  double scattered_back_s_ = 0;        ///< of the input gradient's tensor traffic: scatters
+  std::vector<PassSeconds> products_;  ///< forward of each linear layer, in order
 };
 
 }  // namespace pipecast

@@ -21,6 +21,8 @@ enum class Recompute : std::uint8_t {
   None,
   Selective,  ///< the attention core only
   Full,       ///< whole layers; only their inputs are kept
+  Alternate,  ///< every second product of a layer and what lies between products; the attention
+              ///< core is kept (torchtitan's selective checkpoints per operator)
 };
 
 /// Dimensions from the one whose ranks are neighbours to the one whose ranks are farthest apart.

@@ -57,6 +57,7 @@ void write_recompute(const FrameworkRun& run, ArgumentLines& lines) {
   switch (run.layout.recompute) {
     case Recompute::None:
       return;
+    case Recompute::Alternate:  // the nearest that Megatron has
     case Recompute::Selective:
       return lines.value("recompute-granularity", "selective");
     case Recompute::Full:

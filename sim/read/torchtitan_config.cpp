@@ -190,7 +190,8 @@ void read_recompute(const YamlCursor& root, FrameworkRun& run) {
   if (mode == "full")
     run.layout.recompute = Recompute::Full;
   else if (mode == "selective")
-    run.layout.recompute = Recompute::Selective;
+    run.layout.recompute = block.text("selective_ac_option", "op") == "op" ? Recompute::Alternate
+                                                                           : Recompute::Selective;
   else if (mode != "none" && mode != "memory_budget")
     block.fault("mode", fmt::format("the mode '{}' is not understood", shown(mode)),
                 "one of: none, selective, full");

@@ -30,12 +30,19 @@ struct PlanWords {
   double accumulation_bytes = 0;
   std::string launch = "asynchronous";
   bool fused_kernels = true;
+  bool fused_loss = true;
+  bool small_gathers = false;
+  bool dynamic_casts = false;
+  bool fused_experts = false;
+  bool fused_projections = true;
+  bool eager = false;
   bool recompute_communication = true;
+  bool recompute_last_product = true;
   bool update_barrier = true;
   std::string accelerator;
 };
 
-const std::array<Field<PlanWords>, 20> kPlanFields{{
+const std::array<Field<PlanWords>, 27> kPlanFields{{
     {"microbatch_size", &PlanWords::microbatch_size, "sequences", 1, kMostSequences, {}},
     {"sequence_length", &PlanWords::sequence_length, "tokens", 1, kMostTokens, {}},
     {"global_batch",
@@ -55,14 +62,19 @@ const std::array<Field<PlanWords>, 20> kPlanFields{{
      "activations computed again",
      0,
      0,
-     {"none", "selective", "full"}},
+     {"none", "selective", "full", "alternate"}},
     {"recompute_layers",
      &PlanWords::recompute_layers,
      "per stage, with full; -1: all",
      -1,
      4096,
      {}},
-    {"attention", &PlanWords::attention, "one kernel or several", 0, 0, {"fused", "unfused"}},
+    {"attention",
+     &PlanWords::attention,
+     "one kernel or several",
+     0,
+     0,
+     {"fused", "unfused", "flash2"}},
     {"dropout", &PlanWords::dropout, "masks are kept and applied", 0, 1, {}},
     {"overlap_tensor", &PlanWords::overlap_tensor, "tensor traffic behind the products", 0, 1, {}},
     {"overlap_expert",
@@ -98,6 +110,38 @@ const std::array<Field<PlanWords>, 20> kPlanFields{{
      0,
      {"asynchronous", "blocking"}},
     {"fused_kernels", &PlanWords::fused_kernels, "bias, dropout and residual in one", 0, 1, {}},
+    {"fused_loss", &PlanWords::fused_loss, "softmax of the loss in one kernel", 0, 1, {}},
+    {"fused_projections",
+     &PlanWords::fused_projections,
+     "queries, keys, values in one product; a gate's halves",
+     0,
+     1,
+     {}},
+    {"dynamic_casts",
+     &PlanWords::dynamic_casts,
+     "8-bit scales from the operands themselves, weights cast in each forward",
+     0,
+     1,
+     {}},
+    {"fused_experts",
+     &PlanWords::fused_experts,
+     "sorting and activation of experts inside dispatch and products",
+     0,
+     1,
+     {}},
+    {"small_gathers",
+     &PlanWords::small_gathers,
+     "the tensor group gathers 8-bit operands",
+     0,
+     1,
+     {}},
+    {"eager", &PlanWords::eager, "pointwise work as a framework's single operations", 0, 1, {}},
+    {"recompute_last_product",
+     &PlanWords::recompute_last_product,
+     "a recomputed layer repeats the product that nothing needs",
+     0,
+     1,
+     {}},
     {"recompute_communication",
      &PlanWords::recompute_communication,
      "a recomputed layer repeats its collectives",
@@ -163,7 +207,8 @@ void apply(const PlanWords& words, PlannedModel& planned) {
   plan.layout.recompute = word_as<Recompute>("recompute", words.recompute);
   plan.layout.recompute_layers = words.recompute_layers;
   plan.precision = word_as<Precision>("precision", words.precision);
-  plan.kernels.fused_attention = words.attention == "fused";
+  plan.kernels.fused_attention = words.attention != "unfused";
+  if (words.attention == "flash2") plan.attention = AttentionKernel::Flash2;
   plan.kernels.dropout = words.dropout;
   plan.communication = {exposure(words.overlap_tensor), exposure(words.overlap_expert),
                         exposure(words.overlap_data),
@@ -177,6 +222,13 @@ void apply(const PlanWords& words, PlannedModel& planned) {
   plan.accumulation_bytes = words.accumulation_bytes;
   plan.launch = word_as<Launch>("launch", words.launch);
   plan.fused_kernels = words.fused_kernels;
+  plan.fused_loss = words.fused_loss;
+  plan.fused_projections = words.fused_projections;
+  plan.dynamic_casts = words.dynamic_casts;
+  plan.fused_experts = words.fused_experts;
+  plan.small_gathers = words.small_gathers;
+  plan.eager = words.eager;
+  plan.recompute_last_product = words.recompute_last_product;
   plan.recompute_communication = words.recompute_communication;
   plan.update_barrier = words.update_barrier;
   planned.accelerator = words.accelerator;

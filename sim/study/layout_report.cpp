@@ -57,6 +57,8 @@ std::string_view recompute_word(Recompute recompute) {
       return "selective";
     case Recompute::Full:
       return "full";
+    case Recompute::Alternate:
+      return "alternate";
   }
   return "none";
 }
