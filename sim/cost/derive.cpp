@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 
+#include "sim/cost/encoder_time.hpp"
+#include "sim/cost/memory.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -22,6 +25,7 @@ struct LayerPrices {
   UnitSeconds embedding;
   UnitSeconds head;
   UnitSeconds mtp;
+  EncoderPrices encoder;
 
   const UnitSeconds& of(LayerKind kind, bool recomputed) const {
     return seconds[static_cast<std::size_t>(kind)][recomputed ? 1 : 0];
@@ -47,6 +51,7 @@ LayerPrices price(const TrainingPlan& plan, const DeviceModel& device, const Clu
   prices.embedding = embedding_seconds(plan, device, links);
   prices.head = head_seconds(plan, device, links);
   if (plan.model.mtp_layers > 0) prices.mtp = mtp_seconds(plan, device, links);
+  prices.encoder = encoder_prices(plan, device, links);
   return prices;
 }
 
@@ -67,55 +72,31 @@ bool is_recomputed(const ParallelLayout& layout, int layer_in_stage) {
   return false;
 }
 
-struct StageParameters {
-  double dense = 0;
-  double experts = 0;
-};
-
-StageParameters layer_parameters(const TrainingPlan& plan, const ParameterCounts& counts,
-                                 LayerKind kind) {
-  const double tensor = plan.layout.tensor;
-  StageParameters held;
-  held.dense = counts.attention_per_layer / tensor + counts.norms_per_layer;
-  if (kind == LayerKind::Dense) {
-    held.dense += counts.dense_feed_forward_per_layer / tensor;
-    return held;
-  }
-  held.dense += counts.shared_experts_per_layer / tensor + counts.router_per_layer;
-  held.experts = counts.expert * plan.model.experts.count /
-                 (double{1} * plan.layout.expert * plan.layout.expert_tensor);
-  return held;
+bool ends_encoder(const TrainingPlan& plan, const StageLayers& stage, const LayersBefore& before) {
+  return stage.encoder > 0 && before.encoder + stage.encoder == plan.model.encoder.layers;
 }
 
-StageParameters stage_parameters(const TrainingPlan& plan, const ParameterCounts& counts,
-                                 const StageLayers& stage, int first_layer) {
-  const double tensor = plan.layout.tensor;
-  StageParameters held;
-  for (int i = 0; i < stage.layers; ++i) {
-    const StageParameters layer = layer_parameters(plan, counts, kind_of(plan, first_layer + i));
-    held.dense += layer.dense;
-    held.experts += layer.experts;
+/// Without sequence parallelism Megatron scatters a message over the tensor group all the same.
+/// Stages of the encoder pass on its tokens, the last of them what the decoder takes.
+Bytes message_after(const TrainingPlan& plan, const LayerPrices& prices, const StageLayers& stage,
+                    const LayersBefore& before) {
+  double whole = boundary_message(plan.model, plan.layout, plan.kernels).value;
+  if (stage.encoder > 0 && !stage.embedding) {
+    whole = prices.encoder.message.value;
+    if (ends_encoder(plan, stage, before))
+      whole *= double{1} * plan.model.hidden / plan.model.encoder.hidden / plan.model.encoder.merge;
   }
-  if (stage.embedding) held.dense += counts.embedding / tensor;
-  if (stage.head) {
-    // A tied head is a second copy of the table, unless first and last stage are one.
-    const bool copy = plan.model.tied_embeddings && !stage.embedding;
-    held.dense +=
-        (copy ? double{1} * plan.model.hidden * plan.model.vocabulary : counts.head) / tensor +
-        counts.final_norm;
-  }
-  const LayerKind last = plan.model.has_experts() ? LayerKind::Experts : LayerKind::Dense;
-  const StageParameters module = layer_parameters(plan, counts, last);
-  held.dense += stage.mtp * (module.dense + 2.0 * plan.model.hidden * plan.model.hidden / tensor);
-  held.experts += stage.mtp * module.experts;
-  return held;
+  return Bytes{plan.layout.sequence_parallel ? whole : whole / plan.layout.tensor};
 }
 
 UnitSeconds stage_seconds(const TrainingPlan& plan, const LayerPrices& prices,
-                          const StageLayers& stage, int first_layer) {
+                          const StageLayers& stage, const LayersBefore& before) {
   UnitSeconds sum;
   for (int i = 0; i < stage.layers; ++i)
-    sum += prices.of(kind_of(plan, first_layer + i), is_recomputed(plan.layout, i));
+    sum += prices.of(kind_of(plan, before.layers + i), is_recomputed(plan.layout, i));
+  if (stage.encoder > 0) sum += double(stage.encoder) * prices.encoder.layer;
+  if (stage.encoder > 0 && before.encoder == 0) sum += prices.encoder.tokens;
+  if (ends_encoder(plan, stage, before)) sum += prices.encoder.connector;
   if (stage.embedding) sum += prices.embedding;
   if (stage.head) sum += prices.head;
   if (stage.mtp > 0) sum += double(stage.mtp) * prices.mtp;
@@ -132,11 +113,14 @@ double expert_copies(const ParallelLayout& layout) {
 }
 
 StageBytes stage_bytes(const TrainingPlan& plan, const LayerPrices& prices,
-                       const StageLayers& stage, int first_layer, const StageParameters& held) {
+                       const StageLayers& stage, const LayersBefore& before,
+                       const DeviceParameters& held) {
   StageBytes bytes;
   Bytes for_weights;
+  bytes.held_by_forward = double(stage.encoder) * prices.encoder.held.held();
+  for_weights = double(stage.encoder) * prices.encoder.held.held_for_weight_gradient();
   for (int i = 0; i < stage.layers; ++i) {
-    const LayerKind kind = kind_of(plan, first_layer + i);
+    const LayerKind kind = kind_of(plan, before.layers + i);
     const LayerActivation& layer = prices.held_by(kind, is_recomputed(plan.layout, i));
     bytes.held_by_forward += layer.held();
     for_weights += layer.held_for_weight_gradient();
@@ -146,10 +130,7 @@ StageBytes stage_bytes(const TrainingPlan& plan, const LayerPrices& prices,
   if (stage.head) bytes.held_by_forward += head_activation(plan.model, plan.layout, plan.kernels);
   bytes.released_by_backward_input =
       Bytes{std::max(0.0, bytes.held_by_forward.value - for_weights.value)};
-  const double whole = boundary_message(plan.model, plan.layout, plan.kernels).value;
-  // Without sequence parallelism Megatron scatters the message over the tensor group all the same.
-  bytes.message_forward = Bytes{plan.layout.sequence_parallel ? whole : whole / plan.layout.tensor};
-  bytes.message_backward = bytes.message_forward;
+  bytes.message_forward = message_after(plan, prices, stage, before);
   const auto kept = [&](double bytes_each, int from_stage) {
     const bool cut = plan.layout.zero >= from_stage;
     return Bytes{bytes_each * (held.dense / (cut ? dense_copies(plan.layout) : 1) +
@@ -162,7 +143,7 @@ StageBytes stage_bytes(const TrainingPlan& plan, const LayerPrices& prices,
 }
 
 Seconds update_seconds(const TrainingPlan& plan, const DeviceModel& device,
-                       const StageParameters& held) {
+                       const DeviceParameters& held) {
   const bool sharded = plan.layout.zero > 0;
   const double dense = held.dense / (sharded ? dense_copies(plan.layout) : 1);
   const double experts = held.experts / (sharded ? expert_copies(plan.layout) : 1);
@@ -184,18 +165,53 @@ StageSync stage_sync(const TrainingPlan& plan, const ClusterLinks& links,
   return sync;
 }
 
+/// Seconds of every layer, the encoder's before the decoder's; the ends of the encoder with its
+/// first and last layer, the embedding with the decoder's first.
+std::vector<double> layers_in_order(const TrainingPlan& plan, const LayerPrices& prices) {
+  const auto all = [](const UnitSeconds& unit) {
+    return unit.forward.total() + unit.input.total() + unit.weight.total() + unit.recompute.total();
+  };
+  std::vector<double> layer_s(static_cast<std::size_t>(plan.model.encoder.layers),
+                              all(prices.encoder.layer));
+  if (!layer_s.empty()) {
+    layer_s.front() += all(prices.encoder.tokens);
+    layer_s.back() += all(prices.encoder.connector);
+  }
+  for (int i = 0; i < plan.model.layers; ++i)
+    layer_s.push_back(all(prices.of(kind_of(plan, i), is_recomputed(plan.layout, 0))));
+  if (plan.model.has_encoder())
+    layer_s[static_cast<std::size_t>(plan.model.encoder.layers)] += all(prices.embedding);
+  return layer_s;
+}
+
+/// Of a split of encoder and decoder layers in one row: which are which, and the embedding before
+/// the decoder's first.
+std::vector<StageLayers> with_encoder(std::vector<StageLayers> stages, int encoder_layers) {
+  int left = encoder_layers;
+  for (StageLayers& stage : stages) {
+    stage.encoder = std::min(left, stage.layers);
+    left -= stage.encoder;
+    stage.layers -= stage.encoder;
+  }
+  if (encoder_layers == 0) return stages;
+  stages.front().embedding = false;
+  const auto decoder = std::find_if(stages.begin(), stages.end(),
+                                    [](const StageLayers& stage) { return stage.layers > 0; });
+  if (decoder != stages.end()) decoder->embedding = true;
+  return stages;
+}
+
 std::vector<StageLayers> balanced_stages(const TrainingPlan& plan, const DeviceModel& device,
                                          const ClusterLinks& links) {
   const LayerPrices prices = price(plan, device, links);
   const auto all = [](const UnitSeconds& unit) {
     return unit.forward.total() + unit.input.total() + unit.weight.total() + unit.recompute.total();
   };
-  std::vector<double> layer_s;
-  for (int i = 0; i < plan.model.layers; ++i)
-    layer_s.push_back(all(prices.of(kind_of(plan, i), is_recomputed(plan.layout, 0))));
-  return balanced_split(layer_s, all(prices.embedding),
-                        all(prices.head) + plan.model.mtp_layers * all(prices.mtp),
-                        plan.model.mtp_layers, plan.layout.stages());
+  return with_encoder(balanced_split(layers_in_order(plan, prices),
+                                     plan.model.has_encoder() ? 0 : all(prices.embedding),
+                                     all(prices.head) + plan.model.mtp_layers * all(prices.mtp),
+                                     plan.model.mtp_layers, plan.layout.stages()),
+                      plan.model.encoder.layers);
 }
 
 double training_flops(const UnitSeconds& seconds) {
@@ -207,13 +223,11 @@ void add_totals(const TrainingPlan& plan, const DeviceModel& device, Derivation&
   result.tokens = double{1} * layout.global_batch * layout.sequence;
   result.model_flops =
       result.tokens * model_flops_per_token(plan.model, layout.sequence, plan.causal_credit);
-  double once = 0;
-  double again = 0;
-  for (const StageDerivation& stage : result.stages) {
-    once += training_flops(stage.seconds);
-    again += stage.seconds.recompute.flops;
-  }
-  result.hardware_flops = once > 0 ? result.model_flops * (1 + again / once) : 0;
+  const double units =
+      double{1} * layout.global_batch / layout.microbatch_size * layout.tensor * layout.context;
+  for (const StageDerivation& stage : result.stages)
+    result.hardware_flops +=
+        units * (training_flops(stage.seconds) + stage.seconds.recompute.flops);
   result.peak_flops = device.peak[0];
 }
 
@@ -254,16 +268,15 @@ Result<Derivation> derive(const TrainingPlan& plan, const DeviceModel& device,
     return fail(infeasible(device.accelerator + " has no peak for this precision",
                            "use bf16, or an accelerator that has it"));
   const LayerPrices prices = price(plan, device, links);
-  const ParameterCounts counts = parameter_counts(plan.model);
   Derivation result;
   result.workload.stages = static_cast<int>(plan.stages.size());
   // Without a pipeline there are no messages whose end the host waits for.
   if (plan.layout.pipeline > 1) result.workload.overheads.operation = Seconds{device.operation_s};
-  int first_layer = 0;
+  LayersBefore before;
   for (const StageLayers& stage : plan.stages) {
-    const StageParameters held = stage_parameters(plan, counts, stage, first_layer);
+    const DeviceParameters held = device_parameters(plan.model, plan.layout, stage, before);
     StageDerivation derived;
-    derived.seconds = stage_seconds(plan, prices, stage, first_layer);
+    derived.seconds = stage_seconds(plan, prices, stage, before);
     derived.parameters = held.dense;
     derived.expert_parameters = held.experts;
     derived.model_flops = training_flops(derived.seconds);
@@ -272,13 +285,18 @@ Result<Derivation> derive(const TrainingPlan& plan, const DeviceModel& device,
     result.workload.costs.push_back({Seconds{unit.forward.total()},
                                      Seconds{unit.recompute.total() + unit.input.total()},
                                      Seconds{unit.weight.total()}});
-    result.workload.bytes.push_back(stage_bytes(plan, prices, stage, first_layer, held));
+    StageBytes bytes = stage_bytes(plan, prices, stage, before, held);
+    // A gradient has the size of what came in.
+    bytes.message_backward = result.workload.bytes.empty()
+                                 ? bytes.message_forward
+                                 : result.workload.bytes.back().message_forward;
+    result.workload.bytes.push_back(bytes);
     const StageSync sync = stage_sync(plan, links, derived);
     const double layers = std::max(1, stage.encoder + stage.layers + stage.mtp);
     result.layer_gradient = std::max(result.layer_gradient, sync.gradients / layers);
     result.workload.sync.push_back(sync);
     result.stages.push_back(derived);
-    first_layer += stage.layers;
+    before += stage;
   }
   add_totals(plan, device, result);
   add_warnings(plan, device, links, result);
