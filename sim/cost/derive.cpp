@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/cost/memory.hpp"
 #include "sim/cost/price_list.hpp"
 
 namespace pipecast {
@@ -16,55 +17,31 @@ constexpr double kOptimizerBytes = 12;
 /// 16-bit weight.
 constexpr double kUpdateTraffic = 30;
 
-struct StageParameters {
-  double dense = 0;
-  double experts = 0;
-};
-
-StageParameters layer_parameters(const TrainingPlan& plan, const ParameterCounts& counts,
-                                 LayerKind kind) {
-  const double tensor = plan.layout.tensor;
-  StageParameters held;
-  held.dense = counts.attention_per_layer / tensor + counts.norms_per_layer;
-  if (kind == LayerKind::Dense) {
-    held.dense += counts.dense_feed_forward_per_layer / tensor;
-    return held;
-  }
-  held.dense += counts.shared_experts_per_layer / tensor + counts.router_per_layer;
-  held.experts = counts.expert * plan.model.experts.count /
-                 (double{1} * plan.layout.expert * plan.layout.expert_tensor);
-  return held;
+bool ends_encoder(const TrainingPlan& plan, const StageLayers& stage, const LayersBefore& before) {
+  return stage.encoder > 0 && before.encoder + stage.encoder == plan.model.encoder.layers;
 }
 
-StageParameters stage_parameters(const TrainingPlan& plan, const ParameterCounts& counts,
-                                 const StageLayers& stage, int first_layer) {
-  const double tensor = plan.layout.tensor;
-  StageParameters held;
-  for (int i = 0; i < stage.layers; ++i) {
-    const StageParameters layer = layer_parameters(plan, counts, kind_of(plan, first_layer + i));
-    held.dense += layer.dense;
-    held.experts += layer.experts;
+/// Without sequence parallelism Megatron scatters a message over the tensor group all the same.
+/// Stages of the encoder pass on its tokens, the last of them what the decoder takes.
+Bytes message_after(const TrainingPlan& plan, const LayerPrices& prices, const StageLayers& stage,
+                    const LayersBefore& before) {
+  double whole = boundary_message(plan.model, plan.layout, plan.kernels).value;
+  if (stage.encoder > 0 && !stage.embedding) {
+    whole = prices.encoder.message.value;
+    if (ends_encoder(plan, stage, before))
+      whole *= double{1} * plan.model.hidden / plan.model.encoder.hidden / plan.model.encoder.merge;
   }
-  if (stage.embedding) held.dense += counts.embedding / tensor;
-  if (stage.head) {
-    // A tied head is a second copy of the table, unless first and last stage are one.
-    const bool copy = plan.model.tied_embeddings && !stage.embedding;
-    held.dense +=
-        (copy ? double{1} * plan.model.hidden * plan.model.vocabulary : counts.head) / tensor +
-        counts.final_norm;
-  }
-  const LayerKind last = plan.model.has_experts() ? LayerKind::Experts : LayerKind::Dense;
-  const StageParameters module = layer_parameters(plan, counts, last);
-  held.dense += stage.mtp * (module.dense + 2.0 * plan.model.hidden * plan.model.hidden / tensor);
-  held.experts += stage.mtp * module.experts;
-  return held;
+  return Bytes{plan.layout.sequence_parallel ? whole : whole / plan.layout.tensor};
 }
 
 UnitSeconds stage_seconds(const TrainingPlan& plan, const LayerPrices& prices,
-                          const StageLayers& stage, int first_layer) {
+                          const StageLayers& stage, const LayersBefore& before) {
   UnitSeconds sum;
   for (int i = 0; i < stage.layers; ++i)
-    sum += prices.of(kind_of(plan, first_layer + i), is_recomputed(plan.layout, i));
+    sum += prices.of(kind_of(plan, before.layers + i), is_recomputed(plan.layout, i));
+  if (stage.encoder > 0) sum += double(stage.encoder) * prices.encoder.layer;
+  if (stage.encoder > 0 && before.encoder == 0) sum += prices.encoder.tokens;
+  if (ends_encoder(plan, stage, before)) sum += prices.encoder.connector;
   if (stage.embedding) sum += prices.embedding;
   if (stage.head) sum += prices.head;
   if (stage.mtp > 0) sum += double(stage.mtp) * prices.mtp;
@@ -81,11 +58,13 @@ double expert_copies(const ParallelLayout& layout) {
 }
 
 StageBytes stage_bytes(const TrainingPlan& plan, const LayerPrices& prices,
-                       const StageLayers& stage, int first_layer, const StageParameters& held) {
+                       const StageLayers& stage, const LayersBefore& before,
+                       const DeviceParameters& held) {
   StageBytes bytes;
-  Bytes for_weights;
+  bytes.held_by_forward = double(stage.encoder) * prices.encoder.held.held();
+  Bytes for_weights = double(stage.encoder) * prices.encoder.held.held_for_weight_gradient();
   for (int i = 0; i < stage.layers; ++i) {
-    const LayerKind kind = kind_of(plan, first_layer + i);
+    const LayerKind kind = kind_of(plan, before.layers + i);
     const LayerActivation& layer = prices.held_by(kind, is_recomputed(plan.layout, i));
     bytes.held_by_forward += layer.held();
     for_weights += layer.held_for_weight_gradient();
@@ -95,10 +74,7 @@ StageBytes stage_bytes(const TrainingPlan& plan, const LayerPrices& prices,
   if (stage.head) bytes.held_by_forward += head_activation(plan.model, plan.layout, plan.kernels);
   bytes.released_by_backward_input =
       Bytes{std::max(0.0, bytes.held_by_forward.value - for_weights.value)};
-  const double whole = boundary_message(plan.model, plan.layout, plan.kernels).value;
-  // Without sequence parallelism Megatron scatters the message over the tensor group all the same.
-  bytes.message_forward = Bytes{plan.layout.sequence_parallel ? whole : whole / plan.layout.tensor};
-  bytes.message_backward = bytes.message_forward;
+  bytes.message_forward = message_after(plan, prices, stage, before);
   const auto kept = [&](double bytes_each, int from_stage) {
     const bool cut = plan.layout.zero >= from_stage;
     return Bytes{bytes_each * (held.dense / (cut ? dense_copies(plan.layout) : 1) +
@@ -111,7 +87,7 @@ StageBytes stage_bytes(const TrainingPlan& plan, const LayerPrices& prices,
 }
 
 Seconds update_seconds(const TrainingPlan& plan, const DeviceModel& device,
-                       const StageParameters& held) {
+                       const DeviceParameters& held) {
   const bool sharded = plan.layout.zero > 0;
   const double dense = held.dense / (sharded ? dense_copies(plan.layout) : 1);
   const double experts = held.experts / (sharded ? expert_copies(plan.layout) : 1);
@@ -175,13 +151,11 @@ void add_totals(const TrainingPlan& plan, const PlanMachine& machine, Derivation
   result.tokens = double{1} * layout.global_batch * layout.sequence;
   result.model_flops =
       result.tokens * model_flops_per_token(plan.model, layout.sequence, plan.causal_credit);
-  double once = 0;
-  double again = 0;
-  for (const StageDerivation& stage : result.stages) {
-    once += training_flops(stage.seconds);
-    again += stage.seconds.recompute.flops;
-  }
-  result.hardware_flops = once > 0 ? result.model_flops * (1 + again / once) : 0;
+  const double units =
+      double{1} * layout.global_batch / layout.microbatch_size * layout.tensor * layout.context;
+  for (const StageDerivation& stage : result.stages)
+    result.hardware_flops +=
+        units * (training_flops(stage.seconds) + stage.seconds.recompute.flops);
   for (const PlanDevice& device : machine.devices)
     result.peak_flops += device.model.peak[0] * device.count;
 }
@@ -239,12 +213,12 @@ StageCost cost_of(const UnitSeconds& unit) {
 
 /// What a stage takes on every accelerator of a mixed machine.
 void add_other_devices(const TrainingPlan& plan, const PlanMachine& machine, PriceList& list,
-                       const StageLayers& stage, int rank, int first_layer,
-                       const StageParameters& held, Workload& workload) {
+                       const StageLayers& stage, int rank, const LayersBefore& before,
+                       const DeviceParameters& held, Workload& workload) {
   for (std::size_t i = 0; i < workload.on.size(); ++i) {
     const PlanDevice& device = machine.devices[i];
     const LayerPrices& prices = list.of_rank_on(rank, device).prices;
-    workload.on[i].costs.push_back(cost_of(stage_seconds(plan, prices, stage, first_layer)));
+    workload.on[i].costs.push_back(cost_of(stage_seconds(plan, prices, stage, before)));
     workload.on[i].optimizer.push_back(update_seconds(plan, device.model, held));
   }
 }
@@ -288,19 +262,18 @@ Result<Derivation> derive(const TrainingPlan& plan, const PlanMachine& machine,
     return fail(infeasible("alternate recompute is not known for experts' grouped products",
                            "use none, selective or full"));
   PriceList list(plan, machine);
-  const ParameterCounts counts = parameter_counts(plan.model);
   Derivation result;
   start_workload(plan, machine, result.workload);
   std::vector<int> misses(machine.devices.size(), 0);
-  int first_layer = 0;
+  LayersBefore before;
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const StageLayers& stage = plan.stages[i];
     const int rank = placement.rank_of[i].value;
     const PlanDevice& device = machine.device(rank);
     const LayerPrices& prices = list.of_rank(rank).prices;
-    const StageParameters held = stage_parameters(plan, counts, stage, first_layer);
+    const DeviceParameters held = device_parameters(plan.model, plan.layout, stage, before);
     StageDerivation derived;
-    derived.seconds = stage_seconds(plan, prices, stage, first_layer);
+    derived.seconds = stage_seconds(plan, prices, stage, before);
     derived.parameters = held.dense;
     derived.expert_parameters = held.experts;
     derived.model_flops = training_flops(derived.seconds);
@@ -308,8 +281,13 @@ Result<Derivation> derive(const TrainingPlan& plan, const PlanMachine& machine,
     result.workload.costs.push_back(cost_of(derived.seconds));
     result.workload.inside.push_back(
         group_exchanges(plan, machine.links_of(rank), derived.seconds));
-    add_other_devices(plan, machine, list, stage, rank, first_layer, held, result.workload);
-    result.workload.bytes.push_back(stage_bytes(plan, prices, stage, first_layer, held));
+    add_other_devices(plan, machine, list, stage, rank, before, held, result.workload);
+    StageBytes bytes = stage_bytes(plan, prices, stage, before, held);
+    // A gradient has the size of what came in.
+    bytes.message_backward = result.workload.bytes.empty()
+                                 ? bytes.message_forward
+                                 : result.workload.bytes.back().message_forward;
+    result.workload.bytes.push_back(bytes);
     const StageSync sync = stage_sync(plan, machine.links_of(rank), derived);
     const double layers = std::max(1, stage.encoder + stage.layers + stage.mtp);
     result.layer_gradient = std::max(result.layer_gradient, sync.gradients / layers);
@@ -317,7 +295,7 @@ Result<Derivation> derive(const TrainingPlan& plan, const PlanMachine& machine,
     int& most = misses[static_cast<std::size_t>(&device - machine.devices.data())];
     most = std::max(most, table_misses(derived.seconds));
     result.stages.push_back(derived);
-    first_layer += stage.layers;
+    before += stage;
   }
   finish(plan, machine, placement, misses, result);
   return result;

@@ -24,7 +24,8 @@ struct Derivation {
   Workload workload;  ///< per stage; its bytes are what a device keeps under the ZeRO stage
   std::vector<StageDerivation> stages;
   double model_flops = 0;     ///< of a step, all devices (model_flops_per_token × tokens)
-  double hardware_flops = 0;  ///< … with what is computed again
+  double hardware_flops = 0;  ///< … that run: with what is computed again, without the half of
+                              ///< attention that a causal kernel skips
   double tokens = 0;          ///< of a step
   Bytes layer_gradient;       ///< largest gradient of a stage ÷ its layers: reduced at once
   double peak_flops = 0;      ///< of all devices, 16 bits: what utilization is measured against

@@ -229,9 +229,9 @@ void offload(StageFootprint& footprint, const MemoryRules& rules) {
 }  // namespace
 
 DeviceParameters device_parameters(const TransformerModel& model, const ParallelLayout& layout,
-                                   const StageLayers& stage, int first_layer) {
+                                   const StageLayers& stage, const LayersBefore& before) {
   const ParameterCounts counts = parameter_counts(model);
-  const LayerCounts kinds = kinds_of(model, stage, first_layer);
+  const LayerCounts kinds = kinds_of(model, stage, before.layers);
   const double tensor = layout.tensor;
   DeviceParameters device;
   const int layers = stage.layers + stage.mtp;
@@ -244,7 +244,9 @@ DeviceParameters device_parameters(const TransformerModel& model, const Parallel
                      (double{1} * layout.expert * layout.expert_tensor);
   if (stage.mtp > 0) device.dense += stage.mtp * 2.0 * model.hidden * model.hidden / tensor;
   device.dense += stage.encoder * counts.encoder_per_layer / tensor;
-  if (stage.encoder > 0) device.dense += counts.encoder_ends / tensor;
+  if (stage.encoder > 0 && before.encoder == 0) device.dense += counts.encoder_tokens / tensor;
+  if (stage.encoder > 0 && before.encoder + stage.encoder == model.encoder.layers)
+    device.dense += counts.encoder_connector / tensor;
   if (stage.embedding) device.dense += counts.embedding / tensor;
   if (stage.head)
     device.dense +=
@@ -261,14 +263,14 @@ std::vector<StageFootprint> stage_footprints(const TransformerModel& model,
                                              const MemoryRules& rules) {
   const ParameterCounts counts = parameter_counts(model);
   std::vector<StageFootprint> footprints;
-  int first_layer = 0;
+  LayersBefore before;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const StageContext context{model,     layout,
                                kernels,   rules,
-                               stages[i], kinds_of(model, stages[i], first_layer),
+                               stages[i], kinds_of(model, stages[i], before.layers),
                                i == 0,    i + 1 == stages.size()};
     StageFootprint footprint;
-    const DeviceParameters parameters = device_parameters(model, layout, stages[i], first_layer);
+    const DeviceParameters parameters = device_parameters(model, layout, stages[i], before);
     const int kept = layers_kept(layout, stages[i].layers + stages[i].mtp);
     add_kind(footprint, context, LayerKind::Dense, context.kinds.dense,
              std::min(kept, context.kinds.dense));
@@ -281,7 +283,7 @@ std::vector<StageFootprint> stage_footprints(const TransformerModel& model,
     add_buffers(footprint, context, counts, parameters);
     offload(footprint, rules);
     footprints.push_back(footprint);
-    first_layer += stages[i].layers;
+    before += stages[i];
   }
   return footprints;
 }

@@ -48,8 +48,23 @@ struct DeviceParameters {
 
   bool operator==(const DeviceParameters&) const = default;
 };
+/// Layers that earlier stages hold.
+struct LayersBefore {
+  int layers = 0;
+  int encoder = 0;
+
+  LayersBefore& operator+=(const StageLayers& stage) {
+    layers += stage.layers;
+    encoder += stage.encoder;
+    return *this;
+  }
+  bool operator==(const LayersBefore&) const = default;
+};
+
+/// Of everything a stage holds, after tensor and expert parallelism cut it. The encoder's patch
+/// embedding lies with its first layer, the way into the decoder with its last.
 DeviceParameters device_parameters(const TransformerModel& model, const ParallelLayout& layout,
-                                   const StageLayers& stage, int first_layer);
+                                   const StageLayers& stage, const LayersBefore& before);
 
 /// Memory of every stage on a device. Weights, gradients and optimizer: bytes per parameter, the
 /// optimizer divided by data × context from ZeRO 1, gradients from 2, weights from 3 (then two

@@ -19,6 +19,7 @@ LayerPrices price(const TrainingPlan& plan, const DeviceModel& device, const Clu
   prices.embedding = embedding_seconds(plan, device, links);
   prices.head = head_seconds(plan, device, links);
   if (plan.model.mtp_layers > 0) prices.mtp = mtp_seconds(plan, device, links);
+  prices.encoder = encoder_prices(plan, device, links);
   return prices;
 }
 

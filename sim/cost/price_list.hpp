@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "sim/cost/activation.hpp"
+#include "sim/cost/encoder_time.hpp"
 #include "sim/cost/layer_time.hpp"
 #include "sim/cost/plan_machine.hpp"
 #include "sim/cost/training_plan.hpp"
@@ -17,6 +18,7 @@ struct LayerPrices {
   UnitSeconds embedding;
   UnitSeconds head;
   UnitSeconds mtp;
+  EncoderPrices encoder;
 
   const UnitSeconds& of(LayerKind kind, bool recomputed) const {
     return seconds[static_cast<std::size_t>(kind)][recomputed ? 1 : 0];

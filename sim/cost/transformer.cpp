@@ -58,13 +58,16 @@ double expert_layer(const TransformerModel& model, const ParameterCounts& counts
              : 0;
 }
 
-/// Parameters outside the encoder's layers: token embedding, positions, final norm, connector.
-double encoder_ends(const TransformerModel& model) {
-  const Encoder& encoder = model.encoder;
+double encoder_tokens(const Encoder& encoder) {
   const double width = encoder.hidden;
-  const double into = width * encoder.merge * model.hidden + model.hidden;
+  return width * encoder.token_values + width + width * encoder.tokens;
+}
+
+double encoder_connector(const TransformerModel& model) {
+  const double width = model.encoder.hidden;
+  const double into = width * model.encoder.merge * model.hidden + model.hidden;
   const double onto = double{1} * model.hidden * model.hidden + model.hidden;
-  return width * encoder.token_values + width + width * encoder.tokens + 2 * width + into + onto;
+  return 2 * width + into + onto;
 }
 
 double encoder_layer(const TransformerModel& model) {
@@ -155,7 +158,8 @@ ParameterCounts parameter_counts(const TransformerModel& model) {
                                        : counts.dense_feed_forward_per_layer;
   if (model.has_encoder()) {
     counts.encoder_per_layer = encoder_layer(model);
-    counts.encoder_ends = encoder_ends(model);
+    counts.encoder_tokens = encoder_tokens(model.encoder);
+    counts.encoder_connector = encoder_connector(model);
   }
   counts.mtp_per_module = counts.attention_per_layer + counts.norms_per_layer + last_feed_forward +
                           2 * hidden * hidden + 3 * norm_parameters(model, hidden);
@@ -189,6 +193,7 @@ TransformerModel encoder_model(const TransformerModel& model) {
   inner.position = Position::Learned;
   inner.gated = model.encoder.gated;
   inner.linear_bias = true;
+  inner.causal = false;
   return inner;
 }
 
@@ -198,7 +203,8 @@ double total_parameters(const TransformerModel& model) {
          model.layers * (counts.attention_per_layer + counts.norms_per_layer) +
          dense_layers(model) * counts.dense_feed_forward_per_layer +
          expert_layers(model) * expert_layer(model, counts, model.experts.count) +
-         model.encoder.layers * counts.encoder_per_layer + counts.encoder_ends;
+         model.encoder.layers * counts.encoder_per_layer + counts.encoder_tokens +
+         counts.encoder_connector;
 }
 
 double active_parameters(const TransformerModel& model) {

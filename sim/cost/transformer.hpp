@@ -74,6 +74,7 @@ struct TransformerModel {
   bool query_key_norm = false;
   bool tied_embeddings = false;
   bool embedding_norm = false;
+  bool causal = true;  ///< a token sees only those before it; an encoder's sees all
   int mtp_layers = 0;  ///< multi-token prediction modules after the last layer
   LatentAttention latent;
   Experts experts;
@@ -107,7 +108,8 @@ struct ParameterCounts {
   double final_norm = 0;
   double head = 0;  ///< 0 when tied to the embedding
   double encoder_per_layer = 0;
-  double encoder_ends = 0;  ///< token embedding, positions, final norm, the way into the decoder
+  double encoder_tokens = 0;     ///< patch or frame embedding, positions
+  double encoder_connector = 0;  ///< final norm, the two linear layers into the decoder
   double mtp_per_module =
       0;  ///< one more layer, a 2h × h projection, its norms; embedding and head are shared
 

@@ -161,7 +161,7 @@ void UnitBuilder::attention() {
   const double widths = plan_.model.query_width() + plan_.model.value_width();
   const double flops = 2 * tokens_ * layout.sequence * widths / layout.tensor;
   if (plan_.kernels.fused_attention)
-    flash(flops);
+    flash(plan_.model.causal ? flops : 2 * flops);  // it skips the masked half, if there is one
   else
     unfused(flops);
   unit_.forward += core_;

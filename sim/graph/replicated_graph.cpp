@@ -287,8 +287,8 @@ struct Request {
 std::optional<ReplicatedGraph> silent(const Request& request) {
   if (request.layout.replicas != Replicas::Symmetric || !request.workload.sync.empty())
     return std::nullopt;
-  auto folded = fold_silent_replicas(request.pipeline, request.workload, request.devices,
-                                     request.platform);
+  auto folded =
+      fold_silent_replicas(request.pipeline, request.workload, request.devices, request.platform);
   if (!folded || !request.may_leave_out(folded->sent.routes)) return std::nullopt;
   FabricTraffic traffic = request.traffic(std::move(folded->sent));
   ReplicatedGraph result = standing_for(request.devices.replicas(), std::move(*folded));

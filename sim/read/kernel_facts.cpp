@@ -129,11 +129,26 @@ Result<KernelFacts> read_kernel_facts(std::string_view text, const std::string& 
   FaultList faults;
   const YamlCursor root = YamlCursor::root(*document, faults);
   KernelFacts facts;
-  if (!root.expect_map({"peak_bf16", "peak_fp8", "peak_fp4", "matmul_bf16", "matmul_fp8",
-                        "matmul_fp4", "memory", "kernel_gap", "host_launch", "operation",
-                        "blocking_launch", "unaligned", "attention_forward", "attention_backward",
-                        "flash2_forward", "flash2_backward", "multiprocessors", "permutation",
-                        "gemm", "attention"}))
+  if (!root.expect_map({"peak_bf16",
+                        "peak_fp8",
+                        "peak_fp4",
+                        "matmul_bf16",
+                        "matmul_fp8",
+                        "matmul_fp4",
+                        "memory",
+                        "kernel_gap",
+                        "host_launch",
+                        "operation",
+                        "blocking_launch",
+                        "unaligned",
+                        "attention_forward",
+                        "attention_backward",
+                        "flash2_forward",
+                        "flash2_backward",
+                        "multiprocessors",
+                        "permutation",
+                        "gemm",
+                        "attention"}))
     return fail(faults.take(file));
   const FieldInfo fraction = number_field("fraction", 1e-3, 1);
   const FieldInfo time{"time", FieldKind::Time, 0, 1, {}, {}, {}};

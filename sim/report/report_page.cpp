@@ -189,7 +189,8 @@ void add_throughput(const StepEstimate& estimate, PageFigures& block) {
                            fmt::format("{:.1f} per device", estimate.tokens_per_s_per_device)});
   block.figures.push_back(
       {"MFU", percent(estimate.model_flops_utilization),
-       fmt::format("HFU {}; {:.1f} TFLOP/s per device",
+       fmt::format("{} of attention counted; HFU {} (what runs); {:.1f} TFLOP/s per device",
+                   estimate.half_attention ? "the causal half" : "the whole square",
                    percent(estimate.hardware_flops_utilization), estimate.tflops_per_device)});
 }
 

@@ -19,7 +19,9 @@ struct StepEstimate {
   double tokens_per_s = 0;
   double tokens_per_s_per_device = 0;
   double model_flops_utilization = 0;     ///< of the 16-bit peak, nothing recomputed counted
-  double hardware_flops_utilization = 0;  ///< with what is computed again
+  double hardware_flops_utilization = 0;  ///< what runs: recomputed work counted, the half of
+                                          ///< attention that a causal kernel skips not
+  bool half_attention = false;            ///< the model's FLOPs leave that half out, too
   double tflops_per_device = 0;           ///< model FLOPs
   int devices = 1;
   std::vector<WaterfallPart> waterfall;

@@ -96,9 +96,11 @@ std::string model_step(const RunView& run) {
   const StepEstimate& step = *run.estimate;
   std::string text = fmt::format(
       "training step on {} devices: {}\n{:.0f} tokens/s, {:.1f} per device; {:.1f} TFLOP/s per "
-      "device; MFU {}, HFU {}\n\nfrom the ideal to the predicted step\n",
+      "device; MFU {} ({} of attention counted), HFU {} (what runs)\n\nfrom the ideal to the "
+      "predicted step\n",
       step.devices, seconds(step.step_s), step.tokens_per_s, step.tokens_per_s_per_device,
       step.tflops_per_device, percent(step.model_flops_utilization),
+      step.half_attention ? "the causal half" : "the whole square",
       percent(step.hardware_flops_utilization));
   for (const WaterfallPart& part : step.waterfall) {
     if (part.seconds == 0) continue;

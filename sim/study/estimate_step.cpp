@@ -104,6 +104,7 @@ StepEstimate estimate_step(const ModelRun& model, const Program& program, const 
   estimate.tokens_per_s_per_device = estimate.tokens_per_s / estimate.devices;
   estimate.model_flops_utilization = derivation.model_flops / machine / estimate.step_s;
   estimate.hardware_flops_utilization = derivation.hardware_flops / machine / estimate.step_s;
+  estimate.half_attention = model.planned.plan.causal_credit == CausalCredit::Half;
   estimate.tflops_per_device = derivation.model_flops / estimate.step_s / estimate.devices / 1e12;
   return estimate;
 }

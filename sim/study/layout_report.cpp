@@ -113,10 +113,10 @@ Result<LayoutReport> layout_report(const FrameworkRun& run, std::span<const Sche
   auto stages = stages_of(run);
   if (!stages) return fail(stages.error());
   report.stages = std::move(*stages);
-  int first = 0;
+  LayersBefore before;
   for (const StageLayers& stage : report.stages) {
-    report.parameters.push_back(device_parameters(*run.model, run.layout, stage, first));
-    first += stage.layers;
+    report.parameters.push_back(device_parameters(*run.model, run.layout, stage, before));
+    before += stage;
   }
   auto ranks = footprints(run, report.stages, schedules, capacity);
   if (!ranks) return fail(ranks.error());

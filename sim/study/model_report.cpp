@@ -80,7 +80,8 @@ void write_totals(const TransformerModel& model, std::ostream& out) {
   else
     out << line_of("head", counts.head);
   out << line_of("final norm", counts.final_norm);
-  if (model.has_encoder()) out << line_of("encoder's ends", counts.encoder_ends);
+  if (model.has_encoder())
+    out << line_of("encoder's ends", counts.encoder_tokens + counts.encoder_connector);
   if (model.mtp_layers > 0)
     out << line_of("a prediction module", counts.mtp_per_module)
         << "  (prediction modules are not in the total)\n";
@@ -196,7 +197,7 @@ void write_model_json(const ModelShape& shape, std::ostream& out) {
   number(sink, ", ", "embedding", counts.embedding);
   number(sink, ", ", "head", counts.head);
   number(sink, ", ", "final_norm", counts.final_norm);
-  number(sink, ", ", "encoder_ends", counts.encoder_ends);
+  number(sink, ", ", "encoder_ends", counts.encoder_tokens + counts.encoder_connector);
   number(sink, ", ", "mtp_per_module", counts.mtp_per_module);
   sink.text("},\n  \"layer_groups\": [");
   const char* separator = "\n    ";

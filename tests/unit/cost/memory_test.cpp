@@ -96,7 +96,7 @@ TEST(Memory, ZeroDividesStateByStage) {
   EXPECT_DOUBLE_EQ(gradients[1] / gradients[2], 4);
   EXPECT_DOUBLE_EQ(weights[2] / weights[3], 4);
   EXPECT_DOUBLE_EQ(weights[0], weights[2]);
-  const double parameters = device_parameters(model, layout, (*stages)[1], 12).dense;
+  const double parameters = device_parameters(model, layout, (*stages)[1], {12, 0}).dense;
   EXPECT_DOUBLE_EQ(weights[0] + gradients[0] + optimizer[0], 18 * parameters);
 }
 
@@ -109,10 +109,10 @@ TEST(Memory, DeviceParametersOfAllStagesAreTheModel) {
   const auto stages = split_layers(model, layout, {});
   ASSERT_TRUE(stages);
   double sum = 0;
-  int first = 0;
+  LayersBefore before;
   for (const StageLayers& stage : *stages) {
-    sum += device_parameters(model, layout, stage, first).dense;
-    first += stage.layers;
+    sum += device_parameters(model, layout, stage, before).dense;
+    before += stage;
   }
   EXPECT_DOUBLE_EQ(sum, total_parameters(model));
 }
