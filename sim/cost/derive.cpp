@@ -197,13 +197,35 @@ void add_warnings(const TrainingPlan& plan, const ClusterLinks& links,
         "the time of scaling and casting is bytes over memory bandwidth, not measured");
 }
 
-Diagnostics missing_peaks(const TrainingPlan& plan, const PlanMachine& machine) {
+Diagnostics missing_figures(const TrainingPlan& plan, const PlanMachine& machine) {
   Diagnostics faults;
   for (const PlanDevice& device : machine.devices)
     if (!(device.model.peak_of(matrix_class(plan.precision)) > 0))
       faults.push_back(infeasible(device.model.accelerator + " has no peak for this precision",
                                   "use bf16, or an accelerator that has it"));
+  for (const PlanDevice& device : machine.devices)
+    if (plan.offload > 0 && !(device.model.host_link > 0))
+      faults.push_back(infeasible("the bandwidth between " + device.model.accelerator +
+                                      " and its host is not known, activations cannot be offloaded",
+                                  "set workload.offload to 0"));
   return faults;
+}
+
+/// Copies of one microbatch run beside the operation that makes or needs them; what is longer than
+/// it is waited for. `held` is all that the forward leaves.
+void add_offload(const TrainingPlan& plan, const DeviceModel& device, Bytes held,
+                 UnitSeconds& unit) {
+  if (plan.offload <= 0) return;
+  const double copy_s = plan.offload * held.value / device.host_link;
+  const double backward_s = unit.recompute.total() + unit.input.total() + unit.weight.total();
+  unit.forward.host_s = std::max(0.0, copy_s - unit.forward.total());
+  unit.input.host_s = std::max(0.0, copy_s - backward_s);
+}
+
+/// What the device itself still holds.
+void keep_rest(const TrainingPlan& plan, StageBytes& bytes) {
+  bytes.held_by_forward = bytes.held_by_forward * (1 - plan.offload);
+  bytes.released_by_backward_input = bytes.released_by_backward_input * (1 - plan.offload);
 }
 
 StageCost cost_of(const UnitSeconds& unit) {
@@ -214,11 +236,13 @@ StageCost cost_of(const UnitSeconds& unit) {
 /// What a stage takes on every accelerator of a mixed machine.
 void add_other_devices(const TrainingPlan& plan, const PlanMachine& machine, PriceList& list,
                        const StageLayers& stage, int rank, const LayersBefore& before,
-                       const DeviceParameters& held, Workload& workload) {
+                       const DeviceParameters& held, Bytes activations, Workload& workload) {
   for (std::size_t i = 0; i < workload.on.size(); ++i) {
     const PlanDevice& device = machine.devices[i];
     const LayerPrices& prices = list.of_rank_on(rank, device).prices;
-    workload.on[i].costs.push_back(cost_of(stage_seconds(plan, prices, stage, before)));
+    UnitSeconds seconds = stage_seconds(plan, prices, stage, before);
+    add_offload(plan, device.model, activations, seconds);
+    workload.on[i].costs.push_back(cost_of(seconds));
     workload.on[i].optimizer.push_back(update_seconds(plan, device.model, held));
   }
 }
@@ -256,7 +280,7 @@ void finish(const TrainingPlan& plan, const PlanMachine& machine, const Placemen
 
 Result<Derivation> derive(const TrainingPlan& plan, const PlanMachine& machine,
                           const Placement& placement) {
-  if (Diagnostics faults = missing_peaks(plan, machine); !faults.empty())
+  if (Diagnostics faults = missing_figures(plan, machine); !faults.empty())
     return fail(std::move(faults));
   if (plan.layout.recompute == Recompute::Alternate && plan.model.has_experts())
     return fail(infeasible("alternate recompute is not known for experts' grouped products",
@@ -272,8 +296,10 @@ Result<Derivation> derive(const TrainingPlan& plan, const PlanMachine& machine,
     const PlanDevice& device = machine.device(rank);
     const LayerPrices& prices = list.of_rank(rank).prices;
     const DeviceParameters held = device_parameters(plan.model, plan.layout, stage, before);
+    StageBytes bytes = stage_bytes(plan, prices, stage, before, held);
     StageDerivation derived;
     derived.seconds = stage_seconds(plan, prices, stage, before);
+    add_offload(plan, device.model, bytes.held_by_forward, derived.seconds);
     derived.parameters = held.dense;
     derived.expert_parameters = held.experts;
     derived.model_flops = training_flops(derived.seconds);
@@ -281,8 +307,9 @@ Result<Derivation> derive(const TrainingPlan& plan, const PlanMachine& machine,
     result.workload.costs.push_back(cost_of(derived.seconds));
     result.workload.inside.push_back(
         group_exchanges(plan, machine.links_of(rank), derived.seconds));
-    add_other_devices(plan, machine, list, stage, rank, before, held, result.workload);
-    StageBytes bytes = stage_bytes(plan, prices, stage, before, held);
+    add_other_devices(plan, machine, list, stage, rank, before, held, bytes.held_by_forward,
+                      result.workload);
+    keep_rest(plan, bytes);
     // A gradient has the size of what came in.
     bytes.message_backward = result.workload.bytes.empty()
                                  ? bytes.message_forward

@@ -143,8 +143,9 @@ struct DeviceModel {
   std::array<double, 3> peak{};    ///< [MatrixClass] FLOP/s; 0: the device has none
   std::array<double, 3> matmul{};  ///< [MatrixClass] fraction that large matrices reach
   double memory_bandwidth = 0;     ///< bytes/s, nominal
-  double memory = 0.8;             ///< fraction of it that streaming kernels reach
-  double permutation = 0.2;        ///< fraction of it that sorting tokens by expert reaches
+  double host_link = 0;  ///< bytes/s to the host, and as many back, that copies reach; 0: not known
+  double memory = 0.8;   ///< fraction of it that streaming kernels reach
+  double permutation = 0.2;  ///< fraction of it that sorting tokens by expert reaches
   double kernel_gap_s = 0;
   double host_launch_s = 0;
   double operation_s = 0;

@@ -145,6 +145,7 @@ PassSeconds& PassSeconds::operator+=(const PassSeconds& other) {
   context_s += other.context_s;
   expert_s += other.expert_s;
   shard_s += other.shard_s;
+  host_s += other.host_s;
   flops += other.flops;
   kernels += other.kernels;
   tensor += other.tensor;
@@ -159,7 +160,8 @@ PassSeconds operator*(double factor, const PassSeconds& pass) {
   for (double PassSeconds::*part :
        {&PassSeconds::matmul_s, &PassSeconds::attention_s, &PassSeconds::memory_s,
         &PassSeconds::launch_s, &PassSeconds::tensor_s, &PassSeconds::context_s,
-        &PassSeconds::expert_s, &PassSeconds::shard_s, &PassSeconds::flops, &PassSeconds::kernels})
+        &PassSeconds::expert_s, &PassSeconds::shard_s, &PassSeconds::host_s, &PassSeconds::flops,
+        &PassSeconds::kernels})
     scaled.*part *= factor;
   for (GroupUse PassSeconds::*use :
        {&PassSeconds::tensor, &PassSeconds::context, &PassSeconds::expert})

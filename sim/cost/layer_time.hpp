@@ -26,6 +26,7 @@ struct PassSeconds {
   double context_s = 0;    ///< … of the context group
   double expert_s = 0;     ///< … of the expert group
   double shard_s = 0;      ///< … gathering sharded weights, scattering their gradients
+  double host_s = 0;       ///< … copying activations to the host or back
   double flops = 0;        ///< arithmetic in matmul_s and attention_s
   double kernels = 0;
   GroupUse tensor;
@@ -34,7 +35,8 @@ struct PassSeconds {
   int table_misses = 0;  ///< products for which no measured shape was near
 
   double total() const {
-    return matmul_s + attention_s + memory_s + launch_s + tensor_s + context_s + expert_s + shard_s;
+    return matmul_s + attention_s + memory_s + launch_s + tensor_s + context_s + expert_s +
+           shard_s + host_s;
   }
   PassSeconds& operator+=(const PassSeconds& other);
   friend PassSeconds operator*(double factor, const PassSeconds& pass);

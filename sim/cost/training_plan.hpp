@@ -66,6 +66,7 @@ struct TrainingPlan {
   double gradient_bytes = 4;                        ///< per parameter, accumulated and reduced
   double accumulation_bytes = 0;  ///< per parameter and microbatch: what kernels beside the product
                                   ///< move to add a gradient to the accumulated one; 0: it adds
+  double offload = 0;  ///< share of the activations that the host keeps between F and B, 0 to 1
   Launch launch = Launch::Asynchronous;
   bool fused_kernels = true;  ///< norms, dropouts and residuals in one kernel each
   AttentionKernel attention = AttentionKernel::Best;

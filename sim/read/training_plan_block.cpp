@@ -28,6 +28,7 @@ struct PlanWords {
   std::string count_attention = "full";
   double gradient_bytes = 4;
   double accumulation_bytes = 0;
+  double offload = 0;
   std::string launch = "asynchronous";
   bool fused_kernels = true;
   bool fused_loss = true;
@@ -42,7 +43,7 @@ struct PlanWords {
   std::string accelerator;
 };
 
-const std::array<Field<PlanWords>, 27> kPlanFields{{
+const std::array<Field<PlanWords>, 28> kPlanFields{{
     {"microbatch_size", &PlanWords::microbatch_size, "sequences", 1, kMostSequences, {}},
     {"sequence_length", &PlanWords::sequence_length, "tokens", 1, kMostTokens, {}},
     {"global_batch",
@@ -102,6 +103,12 @@ const std::array<Field<PlanWords>, 27> kPlanFields{{
      "per parameter and microbatch, moved to add its gradient to the accumulated one",
      0,
      64,
+     {}},
+    {"offload",
+     &PlanWords::offload,
+     "share of the activations that the host keeps between forward and backward",
+     0,
+     1,
      {}},
     {"launch",
      &PlanWords::launch,
@@ -220,6 +227,7 @@ void apply(const PlanWords& words, PlannedModel& planned) {
   plan.causal_credit = word_as<CausalCredit>("count_attention", words.count_attention);
   plan.gradient_bytes = words.gradient_bytes;
   plan.accumulation_bytes = words.accumulation_bytes;
+  plan.offload = words.offload;
   plan.launch = word_as<Launch>("launch", words.launch);
   plan.fused_kernels = words.fused_kernels;
   plan.fused_loss = words.fused_loss;

@@ -111,19 +111,6 @@ void write_schedule(TextSink& sink, const RunView& run) {
   sink.text(" }");
 }
 
-void write_delays(TextSink& sink, const Delays& delays) {
-  sink.text("{");
-  Members members(sink, " ");
-  members.integer("samples", delays.samples);
-  if (delays.samples > 0)
-    members.number("least_s", delays.least_s)
-        .number("median_s", delays.median_s)
-        .number("p95_s", delays.p95_s)
-        .number("most_s", delays.most_s);
-  write_list(members.key("blame_s"), delays.blame_s, [&](double blame_s) { sink.number(blame_s); });
-  sink.text(" }");
-}
-
 /// `[` … `]` on one line, for lists inside a list.
 template <class List, class Fill>
 void write_inner_objects(TextSink& sink, const List& list, Fill fill) {
@@ -137,6 +124,25 @@ void write_inner_objects(TextSink& sink, const List& list, Fill fill) {
     sink.text(" }");
   }
   sink.text("]");
+}
+
+void write_delays(TextSink& sink, const Delays& delays) {
+  sink.text("{");
+  Members members(sink, " ");
+  members.integer("samples", delays.samples);
+  if (delays.samples > 0)
+    members.number("least_s", delays.least_s)
+        .number("median_s", delays.median_s)
+        .number("p95_s", delays.p95_s)
+        .number("most_s", delays.most_s);
+  if (delays.ordinary_s > 0)
+    members.number("ordinary_s", delays.ordinary_s).number("step_s", delays.step_s);
+  write_list(members.key("blame_s"), delays.blame_s, [&](double blame_s) { sink.number(blame_s); });
+  write_inner_objects(members.key("links"), delays.links,
+                      [](Members& member, const LinkDelay& link) {
+                        member.text("link", link.link).number("seconds", link.seconds);
+                      });
+  sink.text(" }");
 }
 
 void write_fabric(TextSink& sink, const RunView& run) {
@@ -170,6 +176,7 @@ void write_estimate(Members& top, TextSink& sink, const StepEstimate& step) {
       .number("tokens_per_s_per_device", step.tokens_per_s_per_device)
       .number("model_flops_utilization", step.model_flops_utilization)
       .number("hardware_flops_utilization", step.hardware_flops_utilization)
+      .number("schedule_bubble_fraction", step.schedule_bubble)
       .number("tflops_per_device", step.tflops_per_device)
       .integer("devices", step.devices);
   sink.text(" }");

@@ -23,6 +23,7 @@ struct StepEstimate {
                                           ///< attention that a causal kernel skips not
   bool half_attention = false;            ///< the model's FLOPs leave that half out, too
   double tflops_per_device = 0;           ///< model FLOPs
+  double schedule_bubble = 0;             ///< bubble fraction were all stages alike, messages free
   int devices = 1;
   std::vector<WaterfallPart> waterfall;
 

@@ -96,12 +96,14 @@ std::string model_step(const RunView& run) {
   const StepEstimate& step = *run.estimate;
   std::string text = fmt::format(
       "training step on {} devices: {}\n{:.0f} tokens/s, {:.1f} per device; {:.1f} TFLOP/s per "
-      "device; MFU {} ({} of attention counted), HFU {} (what runs)\n\nfrom the ideal to the "
+      "device; MFU {} ({} of attention counted), HFU {} (what runs)\n"
+      "bubble fraction of the schedule alone, stages alike and messages free: {}\n\nfrom the ideal "
+      "to the "
       "predicted step\n",
       step.devices, seconds(step.step_s), step.tokens_per_s, step.tokens_per_s_per_device,
       step.tflops_per_device, percent(step.model_flops_utilization),
       step.half_attention ? "the causal half" : "the whole square",
-      percent(step.hardware_flops_utilization));
+      percent(step.hardware_flops_utilization), percent(step.schedule_bubble));
   for (const WaterfallPart& part : step.waterfall) {
     if (part.seconds == 0) continue;
     const std::string value =
@@ -287,11 +289,21 @@ std::string delay_text(const RunView& run) {
   std::stable_sort(ranks.begin(), ranks.end(), [&](std::size_t a, std::size_t b) {
     return delays.blame_s[a] > delays.blame_s[b];
   });
+  if (delays.ordinary_s > 0)
+    text += fmt::format(
+        "without the imperfections {}; with them {}, {} ({}) more{}\n", seconds(delays.ordinary_s),
+        seconds(delays.step_s), seconds(delays.step_s - delays.ordinary_s),
+        percent(delays.step_s / delays.ordinary_s - 1), delays.samples > 0 ? ", jitter apart" : "");
+  if (!ranks.empty() || !delays.links.empty())
+    text += "on the path that decides the step (the next longest path may be little shorter):\n";
   constexpr std::size_t kShown = 4;
   for (std::size_t i = 0; i < std::min(kShown, ranks.size()); ++i)
-    text += fmt::format("rank {} adds {} to the step by operations slower than {}\n", ranks[i],
+    text += fmt::format("rank {}: its operations put {} on it by being slower than {}\n", ranks[i],
                         seconds(delays.blame_s[ranks[i]]),
                         run.workload.on.empty() ? "ordinary" : "on the fastest accelerator");
+  for (const LinkDelay& link : delays.links)
+    text += fmt::format("link {}: its transfers put {} on it by being slower than ordinary\n",
+                        link.link, seconds(link.seconds));
   return text.empty() ? text : text + "\n";
 }
 

@@ -67,6 +67,7 @@ void add_work(const ModelRun& model, double per_rank, double busy, double ideal,
     add("context_communication", per_rank * once.context_s, "exposed, inside context groups");
     add("expert_communication", per_rank * once.expert_s, "exposed, inside expert groups");
     add("shard_communication", per_rank * once.shard_s, "exposed, of sharded weights");
+    add("offloading", per_rank * once.host_s, "exposed, activations to the host and back");
   }
   parts.push_back({model.measured_costs ? "work" : "overheads", busy - explained,
                    model.measured_costs ? "measured work beyond the ideal"

@@ -145,6 +145,32 @@ std::vector<double> ordinary_seconds(const TaskGraph& graph, const Program& prog
   return ordinary;
 }
 
+std::vector<LinkDelay> delays_of_links(const TaskGraph& graph, const Platform& platform,
+                                       const std::vector<DegradedLink>& degraded,
+                                       const Timeline& timeline) {
+  std::map<std::string_view, std::size_t> at;
+  std::vector<LinkDelay> delays;
+  for (const DegradedLink& link : degraded)
+    if (at.emplace(link.link, delays.size()).second) delays.push_back({link.link, 0});
+  if (delays.empty()) return {};
+  for (const std::uint32_t id : critical_path(graph, timeline)) {
+    const Task& task = graph.tasks[id];
+    if (task.route < 0) continue;
+    const Link* slowest = nullptr;
+    for (const LinkId link : graph.routes[static_cast<std::size_t>(task.route)].links)
+      if (const Link& one = platform.links[link.at()];
+          slowest == nullptr || one.bandwidth < slowest->bandwidth)
+        slowest = &one;
+    const auto found = slowest == nullptr ? at.end() : at.find(slowest->name);
+    if (found == at.end()) continue;
+    const Interval& span = timeline.intervals[id];
+    delays[found->second].seconds +=
+        (span.end_s - span.start_s) * (1 - degraded[found->second].factor);
+  }
+  std::erase_if(delays, [](const LinkDelay& delay) { return !(delay.seconds > 0); });
+  return delays;
+}
+
 Result<Delays> delays_of(const TaskGraph& graph, const std::vector<double>& ordinary, int ranks,
                          const Timeline& timeline, const Jitter& jitter, const Evaluate& evaluate) {
   Delays delays;

@@ -25,6 +25,12 @@ Result<Platform> in_step(Platform platform, const Imperfections& imperfections,
 Diagnostics broken_ways(const TaskGraph& graph, const Imperfections& imperfections,
                         const Platform& platform);
 
+/// What degraded links put on the path that decides the step: of every transfer on it whose slowest
+/// link is degraded, the share that the missing bandwidth takes. O(tasks + edges).
+std::vector<LinkDelay> delays_of_links(const TaskGraph& graph, const Platform& platform,
+                                       const std::vector<DegradedLink>& degraded,
+                                       const Timeline& timeline);
+
 using Evaluate = std::function<Result<Timeline>(const TaskGraph&)>;
 
 /// [task] what it takes on an ordinary device; on a mixed machine whose costs were derived, on the

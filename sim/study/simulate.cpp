@@ -12,6 +12,7 @@
 #include "sim/run/simgrid_run.hpp"
 #include "sim/study/estimate_step.hpp"
 #include "sim/study/expected_transfer.hpp"
+#include "sim/study/even_stages.hpp"
 #include "sim/study/imperfect_runs.hpp"
 #include "sim/study/run_warnings.hpp"
 
@@ -125,6 +126,7 @@ std::vector<RankFootprint> footprints_of(const PreparedRun& run, const Timeline&
   const TrainingPlan& plan = run.model->planned.plan;
   MemoryRules rules;
   rules.gradient_bytes = plan.gradient_bytes;
+  rules.offload = plan.offload;
   const auto stages = stage_footprints(plan.model, plan.layout, plan.stages, plan.kernels, rules);
   std::vector<RankFootprint> ranks = measure_footprints(run.program, run.workload, stages,
                                                         rules.workspace, run.graph.tasks, timeline);
@@ -211,7 +213,7 @@ Result<PlacedProgram> place(OrderedProgram ordered, const Scenario& scenario,
   const bool exchange = !placed.workload.sync.empty();
   const bool several = scenario.parallel.devices() > scenario.shape.ranks;
   const bool unlike = several && !replicas_alike(ReplicaDevices(scenario.parallel, ordered.devices),
-                                                  placed.workload, platform);
+                                                 placed.workload, platform);
   if (exchange || unlike || (several && engine == Engine::Simgrid)) {
     ParallelLayout layout = scenario.parallel;
     // On links that nobody shares flows inside operations take what the operations say.
@@ -267,6 +269,12 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
   }
   append(run.warnings, transfer_warnings(run.program, run.transfers));
   if (Result<void> built = add_graph(scenario, *devices, run); !built) return fail(built.error());
+  if (scenario.imperfections.none()) return run;
+  Scenario ordinary = scenario;
+  ordinary.imperfections = {};
+  Result<PreparedRun> without = prepare(ordinary, context);
+  if (!without) return without;
+  run.ordinary = std::make_shared<const PreparedRun>(std::move(*without));
   return run;
 }
 
@@ -274,6 +282,20 @@ Result<Timeline> evaluate(const TaskGraph& graph, const Platform& platform, Engi
   if (engine == Engine::LongestPath) return longest_path(graph);
   return simgrid_run(graph, platform);
 }
+
+namespace {
+
+/// 0 where nothing is wrong with the machine.
+Result<double> ordinary_step(const PreparedRun& run, Engine engine) {
+  if (!run.ordinary) return 0.0;
+  const PreparedRun& plain = *run.ordinary;
+  const Result<Timeline> timeline =
+      evaluate(plain.replicas ? plain.replicas->graph : plain.graph, plain.platform, engine);
+  if (!timeline) return fail(timeline.error());
+  return makespan(*timeline).value;
+}
+
+}  // namespace
 
 Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
   FinishedRun run{std::move(prepared), engine, {}, {}, {}, {}, {}};
@@ -293,6 +315,12 @@ Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
         run.prepared.graph.ranks, run.timeline, wrong.jitter, evaluated);
     if (!delays) return fail(std::move(delays.error()));
     run.delays = std::move(*delays);
+    run.delays->links =
+        delays_of_links(whole, run.prepared.platform, wrong.degraded_links, run.timeline);
+    run.delays->step_s = makespan(run.timeline).value;
+    const Result<double> ordinary = ordinary_step(run.prepared, engine);
+    if (!ordinary) return fail(ordinary.error());
+    run.delays->ordinary_s = *ordinary;
   }
   if (replicas) run.timeline = shown_timeline(*replicas, run.timeline);
   const TaskGraph& graph = run.prepared.graph;
@@ -302,6 +330,8 @@ Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
   if (run.prepared.model) {
     run.estimate = estimate_step(*run.prepared.model, run.prepared.program, run.summary,
                                  step_ends(graph, run.timeline));
+    run.estimate->schedule_bubble =
+        bubble_of_even_stages(run.prepared.program, run.prepared.workload);
     run.footprints = footprints_of(run.prepared, run.timeline);
     // A model's memory is known part by part; one answer to whether it fits.
     for (std::size_t rank = 0; rank < run.footprints.size(); ++rank)

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ struct PreparedRun {
   std::optional<ModelRun> model;            ///< where the workload comes from a model
   FabricTraffic traffic;                    ///< of all replicas
   std::vector<Bytes> capacities;            ///< [rank] rank_capacities()
+  std::shared_ptr<const PreparedRun> ordinary = {};  ///< the same without imperfections, if there
+                                                     ///< are any
 };
 
 /// A prepared run and what came out of it.

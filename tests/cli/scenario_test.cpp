@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -106,6 +108,11 @@ TEST(Scenario, ContentionMakesAStepLongerThanSeparateFormulasSay) {
   const double predicted = neither + messages + reductions;
   EXPECT_NEAR(step_s(unshared), predicted, 1e-4 * predicted);
   EXPECT_GT(step_s(""), 1.04 * predicted);
+  std::ifstream file(PIPECAST_SOURCE_DIR "/docs/collectives.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for (const double shown_s : {step_s(""), step_s(unshared), neither, messages, reductions})
+    EXPECT_NE(page.find(fmt::format(" {:.1f} ms", 1e3 * shown_s)), std::string::npos)
+        << 1e3 * shown_s << " ms is not what the page says";
 }
 
 /// `{longest, shortest}` of the trace's slices whose name has this ending, on one rank.

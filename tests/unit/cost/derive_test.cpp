@@ -145,6 +145,26 @@ TEST(Derive, HardwareUtilizationLeavesOutWhatACausalKernelSkips) {
               1e-9 * fused.model_flops);
 }
 
+TEST(Derive, OffloadingIsWaitedForWhereTheCopyIsLonger) {
+  TrainingPlan plan = plan_of(8, 2048, 2);
+  const Derivation without = derived(plan, a_device());
+  plan.offload = 0.5;
+  const PlanMachine machine = machine_of(plan, a_device());
+  EXPECT_FALSE(derived_on(staged(plan, machine), machine));  // no bandwidth to the host
+  DeviceModel device = a_device();
+  device.host_link = 1e12;
+  const Derivation hidden = derived(plan, device);
+  EXPECT_EQ(hidden.workload.costs, without.workload.costs);
+  const double held = without.workload.bytes[0].held_by_forward.value;
+  EXPECT_DOUBLE_EQ(hidden.workload.bytes[0].held_by_forward.value, 0.5 * held);
+  device.host_link = 1e9;
+  const Derivation slow = derived(plan, device);
+  EXPECT_DOUBLE_EQ(slow.workload.costs[0].forward.value, 0.5 * held / 1e9);
+  EXPECT_DOUBLE_EQ(
+      (slow.workload.costs[0].backward_input + slow.workload.costs[0].backward_weight).value,
+      0.5 * held / 1e9);
+}
+
 TEST(Derive, EncoderLayersCostTimeBytesAndParameters) {
   TrainingPlan plan = plan_of(8, 2048, 4);
   plan.model.encoder = {12, 1024, 16, 4096, false, 576, 588, 1};
@@ -174,13 +194,12 @@ TEST(Derive, BalanceCountsTheEncoder) {
   plan.model.encoder = {48, 2048, 16, 8192, false, 2048, 588, 1};
   plan.layout.pipeline = 4;
   plan.split.kind = SplitChoice::Kind::Balanced;
-  const auto split = with_stages(plan, a_device(), unknown_links(plan.layout));
-  ASSERT_TRUE(split) << split.error().front().message;
+  const TrainingPlan split = staged(plan, a_device());
   int encoder = 0;
-  for (const StageLayers& stage : split->stages) encoder += stage.encoder;
+  for (const StageLayers& stage : split.stages) encoder += stage.encoder;
   EXPECT_EQ(encoder, 48);
-  EXPECT_FALSE(split->stages[0].embedding);
-  EXPECT_TRUE(check(split->stages, split->model, split->layout).empty());
+  EXPECT_FALSE(split.stages[0].embedding);
+  EXPECT_TRUE(check(split.stages, split.model, split.layout).empty());
 }
 
 TEST(Derive, LargerMicrobatchesRunTheMatricesFaster) {
@@ -388,7 +407,8 @@ TEST(Derive, WhatGroupsExchangeIsInsideTheSecondsOfTheirPasses) {
     ClusterLinks links = unknown_links(plan.layout);
     links.tensor = link_of(4, 200e9, 1e-5);
     links.context = link_of(2, 50e9, 1e-5);
-    const Derivation result = derive(staged(plan, device), device, links).value();
+    const PlanMachine machine = uniform_machine(device, links, plan.layout.devices());
+    const Derivation result = derived_on(staged(plan, machine), machine).value();
     ASSERT_TRUE(check(result.workload).empty());
     const UnitSeconds& seconds = result.stages[0].seconds;
     const auto& inside = result.workload.inside[0];
@@ -404,8 +424,9 @@ TEST(Derive, WhatGroupsExchangeIsInsideTheSecondsOfTheirPasses) {
     for (const GroupExchange& exchange : inside)
       for (const PassExchange& pass : {exchange.forward, exchange.backward_input}) {
         EXPECT_GT(pass.alone.value, 0);
-        if (pass.exposed.value > 0)
+        if (pass.exposed.value > 0) {
           EXPECT_NEAR((pass.alone - pass.behind).value, pass.exposed.value, 1e-12);
+        }
       }
     EXPECT_EQ(inside[0].forward.behind.value > 0, tensor == Exposure::Overlapped);
   }

@@ -102,7 +102,9 @@ TEST(FrameworkKernels, AlternateRecomputeOfExpertsIsRefused) {
   TrainingPlan plan = expert_plan();
   plan.layout.recompute = Recompute::Alternate;
   plan.stages = {{0, true, 2, 0, true}};
-  EXPECT_FALSE(derive(plan, a_device(), unknown_links(plan.layout)));
+  const PlanMachine machine =
+      uniform_machine(a_device(), unknown_links(plan.layout), plan.layout.devices());
+  EXPECT_FALSE(derive(plan, machine, loop_placement({1, 1, 1})));
 }
 
 TEST(FrameworkKernels, ACheckpointThatStopsEarlySparesTheLastProduct) {

@@ -61,5 +61,32 @@ TEST(ImperfectStudy, ABrokenLinkRefusesWhatNeedsIt) {
       << found.row.reason;
 }
 
+/// Of `run` on the same scenario.
+FinishedRun run_with(const std::string& imperfections) {
+  const auto schedules = builtin_schedules();
+  const auto kinds = builtin_platform_kinds();
+  const ReadContext context{schedules, kinds, {}};
+  const auto scenario = read_scenario("{" + base_with(imperfections) + "}\n", "s.yaml", context);
+  return simulate(scenario.value(), context, Engine::Simgrid).value();
+}
+
+TEST(ImperfectRun, TellsWhatTheStepWouldBeWithout) {
+  const double even_s = run_with("{}").summary.makespan_s;
+  const FinishedRun slow = run_with("{slow_devices: [{device: 3, factor: 1.1}]}");
+  EXPECT_DOUBLE_EQ(slow.delays->ordinary_s, even_s);
+  EXPECT_DOUBLE_EQ(slow.delays->step_s, slow.summary.makespan_s);
+  // The last rank never waits in 1F1B: all of its blame is delay.
+  EXPECT_NEAR(slow.delays->blame_s[3], slow.delays->step_s - even_s, 1e-9);
+  EXPECT_TRUE(slow.delays->links.empty());
+}
+
+TEST(ImperfectRun, BlamesADegradedLink) {
+  const FinishedRun slow = run_with("{degraded_links: [{link: n0.d0 nvlink up, factor: 0.01}]}");
+  ASSERT_EQ(slow.delays->links.size(), 1u);
+  EXPECT_EQ(slow.delays->links[0].link, "n0.d0 nvlink up");
+  EXPECT_GT(slow.delays->links[0].seconds, 0);
+  EXPECT_GT(slow.delays->step_s, slow.delays->ordinary_s);
+}
+
 }  // namespace
 }  // namespace pipecast
