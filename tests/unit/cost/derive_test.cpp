@@ -284,8 +284,9 @@ TEST(Derive, WhatGroupsExchangeIsInsideTheSecondsOfTheirPasses) {
     for (const GroupExchange& exchange : inside)
       for (const PassExchange& pass : {exchange.forward, exchange.backward_input}) {
         EXPECT_GT(pass.alone.value, 0);
-        if (pass.exposed.value > 0)
+        if (pass.exposed.value > 0) {
           EXPECT_NEAR((pass.alone - pass.behind).value, pass.exposed.value, 1e-12);
+        }
       }
     EXPECT_EQ(inside[0].forward.behind.value > 0, tensor == Exposure::Overlapped);
   }
