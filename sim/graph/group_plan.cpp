@@ -47,7 +47,8 @@ class Planner {
   /// What can be hidden is hidden within the computation that is there.
   void settle(const Task& task, PlannedOperation& operation) {
     const double exposed_s = operation.exposed_s();
-    if (exposed_s > task.seconds * (1 + kRounding) && faults_.empty())
+    if (exposed_s > task.seconds * (1 + kRounding) && faults_.empty() &&
+        layout_.group_traffic.as != GroupTraffic::As::ClosedForm)
       faults_.push_back(infeasible(
           fmt::format("stage {}: its operation {} exchanges for {} inside its groups and lasts "
                       "only {}",

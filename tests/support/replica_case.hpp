@@ -21,10 +21,12 @@ struct ReplicaCase {
   bool silent = false;                     ///< replicas exchange nothing
   std::vector<GroupExchange> inside = {};  ///< of every stage
   std::vector<CostsOn> on = {};
+  double slower = 1;                       ///< operations by this factor
 };
 
 inline Workload workload_of(const ReplicaCase& made) {
-  Workload workload = uniform_workload(made.shape, {{0.010}, {0.012}, {0.008}});
+  Workload workload = uniform_workload(
+      made.shape, {{made.slower * 0.010}, {made.slower * 0.012}, {made.slower * 0.008}});
   for (StageBytes& bytes : workload.bytes) {
     bytes.message_forward = made.message;
     bytes.message_backward = made.message;
