@@ -231,6 +231,9 @@ void add_warnings(const TrainingPlan& plan, const DeviceModel& device, const Clu
         device.accelerator, misses));
   for (const std::string& note : device.notes)
     result.warnings.push_back(device.accelerator + ": " + note);
+  if (plan.launch == Launch::Blocking && !(device.blocking_launch_s > 0))
+    result.warnings.push_back(device.accelerator +
+                              ": what a blocking launch costs is not known; it costs nothing");
   const auto unknown = [&](const GroupLink& link, std::string_view name) {
     if (!link.known())
       result.warnings.push_back(fmt::format(

@@ -73,6 +73,10 @@ double operand_bytes(MatrixClass matrices) {
   return 2;
 }
 
+double reachable_peak(const DeviceModel& device, const GemmShape& shape, MatrixClass matrices) {
+  return device.peak_of(matrices) * (shape.aligned ? 1 : device.unaligned);
+}
+
 double attention_curve(const DeviceModel& device, const AttentionShape& shape, AttentionPass pass) {
   const double ceiling =
       pass == AttentionPass::Forward ? device.attention_forward : device.attention_backward;
@@ -123,6 +127,11 @@ void add_samples(DeviceModel& device, const KernelFacts& facts) {
 
 }  // namespace
 
+bool rows_aligned(double width) {
+  constexpr double kValuesOf16Bytes = 8;
+  return std::fmod(width, kValuesOf16Bytes) == 0;
+}
+
 MatrixClass matrix_class(Precision precision) {
   switch (precision) {
     case Precision::Bf16:
@@ -165,6 +174,9 @@ Result<DeviceModel> device_model(const Accelerator& accelerator, const KernelFac
   device.host_launch_s =
       facts.host_launch && facts.host_launch->value ? *facts.host_launch->value : 0;
   device.operation_s = facts.operation && facts.operation->value ? *facts.operation->value : 0;
+  device.blocking_launch_s =
+      facts.blocking_launch && facts.blocking_launch->value ? *facts.blocking_launch->value : 0;
+  device.unaligned = facts.unaligned && facts.unaligned->value ? *facts.unaligned->value : 1;
   device.attention_forward = numeric(facts.attention_forward, kAttentionForward,
                                      "efficiency of attention, forward", device.notes);
   device.attention_backward = numeric(facts.attention_backward, kAttentionBackward,
@@ -188,7 +200,8 @@ double gemm_curve(const DeviceModel& device, const GemmShape& shape, MatrixClass
     const double slots = std::ceil(tiles / units) * units * tile.m * tile.n;
     best = std::max(best, tile.reach * shape.m * shape.n * shape.groups / slots);
   }
-  const double half_k = kTileOverhead_s * device.peak_of(matrices) / units / kWideTile;
+  const double half_k =
+      kTileOverhead_s * reachable_peak(device, shape, matrices) / units / kWideTile;
   return best * shape.k / (shape.k + half_k);
 }
 
@@ -221,7 +234,8 @@ GemmEfficiency gemm_efficiency(const DeviceModel& device, const GemmShape& shape
 GemmTime gemm_time(const DeviceModel& device, const GemmShape& shape, GemmPass pass,
                    MatrixClass matrices) {
   const GemmEfficiency efficiency = gemm_efficiency(device, shape, pass, matrices);
-  const double arithmetic = shape.flops() / (device.peak_of(matrices) * efficiency.fraction);
+  const double arithmetic =
+      shape.flops() / (reachable_peak(device, shape, matrices) * efficiency.fraction);
   const double operand = operand_bytes(matrices);
   const double result = pass == GemmPass::WeightGradient ? 8 : 2;
   const double bytes =

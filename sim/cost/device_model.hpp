@@ -34,9 +34,14 @@ struct GemmShape {
   double k = 1;
   double n = 1;
   double groups = 1;
+  bool aligned = true;  ///< the rows of every operand are whole 16 bytes: see rows_aligned()
 
   double flops() const { return 2 * m * k * n * groups; }
 };
+
+/// Rows of `width` 16-bit values are whole 16 bytes. cuBLAS reads operands of tensor cores in such
+/// pieces; a product with other rows runs on the vector units (KernelFacts::unaligned).
+bool rows_aligned(double width);
 
 /// A measured product in 16 bits: fraction of the device's peak.
 struct GemmSample {
@@ -84,6 +89,10 @@ struct KernelFacts {
   std::optional<Figure> host_launch;  ///< seconds of the host per kernel; 0: never in the way
   std::optional<Figure> operation;    ///< seconds per operation of a pipeline in which the device
                                       ///< waits for the host; left out: none
+  std::optional<Figure> blocking_launch;  ///< seconds per kernel in which the device waits when the
+                                          ///< host waits for each kernel (CUDA_LAUNCH_BLOCKING=1)
+  std::optional<Figure> unaligned;    ///< fraction of the 16-bit peak that products with rows of no
+                                      ///< whole 16 bytes can reach; left out: all of it
   std::optional<Figure> permutation;  ///< fraction of the nominal bandwidth when sorting tokens
   std::vector<GemmSample> gemm;
   std::string gemm_source;
@@ -127,6 +136,8 @@ struct DeviceModel {
   double kernel_gap_s = 0;
   double host_launch_s = 0;
   double operation_s = 0;
+  double blocking_launch_s = 0;
+  double unaligned = 1;  ///< of the 16-bit peak
   double attention_forward = 0;
   double attention_backward = 0;
   double multiprocessors = 0;
@@ -156,8 +167,8 @@ struct GemmEfficiency {
 GemmEfficiency gemm_efficiency(const DeviceModel& device, const GemmShape& shape, GemmPass pass,
                                MatrixClass matrices);
 
-/// Seconds of a product: the slower of arithmetic and of moving its operands. The weight gradient
-/// is added to a 32-bit accumulator.
+/// Seconds of a product: the slower of arithmetic (÷ `unaligned` where its rows are not aligned)
+/// and of moving its operands. The weight gradient is added to a 32-bit accumulator.
 struct GemmTime {
   double seconds = 0;
   bool from_table = false;

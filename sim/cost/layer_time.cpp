@@ -191,6 +191,8 @@ UnitSeconds embedding_seconds(const TrainingPlan& plan, const DeviceModel& devic
   if (plan.layout.tensor > 1) result.forward.tensor_s += gather_seconds(links.tensor, whole);
   // Gradients are added into the table where the tokens point.
   result.weight.memory_s += memory_seconds(device, 3 * kElement * values);
+  const double table = double{1} * plan.model.hidden * plan.model.vocabulary / plan.layout.tensor;
+  result.weight.memory_s += memory_seconds(device, plan.accumulation_bytes * table);
   return result;
 }
 

@@ -23,6 +23,12 @@ enum class Exposure : std::uint8_t {
   Overlapped,  ///< only what is longer than the computation beside it is waited for
 };
 
+/// Whether the host waits for a kernel before it starts the next one.
+enum class Launch : std::uint8_t {
+  Asynchronous,
+  Blocking,  ///< CUDA_LAUNCH_BLOCKING=1
+};
+
 /// What a framework does with the traffic inside a stage and at the end of a step.
 struct CommunicationRules {
   Exposure tensor = Exposure::Exposed;   ///< user buffers, asynchronous tensor parallelism
@@ -58,6 +64,9 @@ struct TrainingPlan {
   std::vector<StageLayers> stages;                  ///< what `split` came to: see with_stages()
   CausalCredit causal_credit = CausalCredit::Full;  ///< how utilization counts attention
   double gradient_bytes = 4;                        ///< per parameter, accumulated and reduced
+  double accumulation_bytes = 0;  ///< per parameter and microbatch: what kernels beside the product
+                                  ///< move to add a gradient to the accumulated one; 0: it adds
+  Launch launch = Launch::Asynchronous;
   bool fused_kernels = true;            ///< norms, dropouts and residuals in one kernel each
   bool recompute_communication = true;  ///< a recomputed layer repeats its collectives
   bool update_barrier = true;  ///< the update waits for all ranks (norm of the gradient); without

@@ -28,6 +28,10 @@ void UnitBuilder::product(PassSeconds& pass, const GemmShape& shape, GemmPass wh
   if (!time.from_table) ++pass.table_misses;
 }
 
+void UnitBuilder::accumulate(double parameters) {
+  if (plan_.accumulation_bytes > 0) add_memory(unit_.weight, plan_.accumulation_bytes * parameters);
+}
+
 void UnitBuilder::add_memory(PassSeconds& pass, double bytes) {
   pass.memory_s += memory_seconds(device_, bytes);
   pass.kernels += 1;
@@ -57,9 +61,11 @@ void UnitBuilder::cast(PassSeconds& pass, double values) {
 
 void UnitBuilder::linear(double m, double k, double n, double groups) {
   const MatrixClass matrices = matrix_class(plan_.precision);
-  product(unit_.forward, {m, k, n, groups}, GemmPass::Forward, matrices);
-  product(unit_.input, {m, n, k, groups}, GemmPass::InputGradient, matrices);
-  product(unit_.weight, {k, m, n, groups}, GemmPass::WeightGradient, matrices);
+  const bool aligned = rows_aligned(k) && rows_aligned(n);
+  product(unit_.forward, {m, k, n, groups, aligned}, GemmPass::Forward, matrices);
+  product(unit_.input, {m, n, k, groups, aligned}, GemmPass::InputGradient, matrices);
+  product(unit_.weight, {k, m, n, groups, aligned}, GemmPass::WeightGradient, matrices);
+  accumulate(k * n * groups);
   cast(unit_.forward, m * k * groups);
   cast(unit_.input, m * n * groups);
   if (plan_.fused_kernels || !plan_.model.linear_bias) return;
@@ -69,9 +75,11 @@ void UnitBuilder::linear(double m, double k, double n, double groups) {
 }
 
 void UnitBuilder::linear_16(double m, double k, double n) {
-  product(unit_.forward, {m, k, n, 1}, GemmPass::Forward, MatrixClass::Sixteen);
-  product(unit_.input, {m, n, k, 1}, GemmPass::InputGradient, MatrixClass::Sixteen);
-  product(unit_.weight, {k, m, n, 1}, GemmPass::WeightGradient, MatrixClass::Sixteen);
+  const bool aligned = rows_aligned(k) && rows_aligned(n);
+  product(unit_.forward, {m, k, n, 1, aligned}, GemmPass::Forward, MatrixClass::Sixteen);
+  product(unit_.input, {m, n, k, 1, aligned}, GemmPass::InputGradient, MatrixClass::Sixteen);
+  product(unit_.weight, {k, m, n, 1, aligned}, GemmPass::WeightGradient, MatrixClass::Sixteen);
+  accumulate(k * n);
 }
 
 void UnitBuilder::stream(double forward_bytes, double input_bytes) {
@@ -108,8 +116,8 @@ void UnitBuilder::unfused(double flops) {
   const double batches = heads * layout.microbatch_size;
   const double rows = double{1} * layout.sequence / layout.context;
   const double width = double{1} * plan_.model.query_width() / plan_.model.heads;
-  const GemmShape scores{rows, width, double(layout.sequence), batches};
-  const GemmShape sum{rows, double(layout.sequence), width, batches};
+  const GemmShape scores{rows, width, double(layout.sequence), batches, rows_aligned(width)};
+  const GemmShape sum{rows, double(layout.sequence), width, batches, rows_aligned(width)};
   for (const GemmShape& shape : {scores, sum}) {
     core_.attention_s += gemm_time(device_, shape, GemmPass::Forward, MatrixClass::Sixteen).seconds;
     unit_.input.attention_s +=
@@ -211,6 +219,7 @@ void UnitBuilder::settle(PassSeconds& pass) const {
   pass.launch_s += pass.kernels * device_.kernel_gap_s;
   const double busy = pass.matmul_s + pass.attention_s + pass.memory_s + pass.launch_s;
   pass.launch_s += std::max(0.0, pass.kernels * device_.host_launch_s - busy);
+  if (plan_.launch == Launch::Blocking) pass.launch_s += pass.kernels * device_.blocking_launch_s;
   if (plan_.communication.tensor == Exposure::Overlapped)
     // The last piece of a pipelined product has nothing to hide behind.
     pass.tensor_s = std::max(pass.tensor_s / 8, pass.tensor_s - pass.matmul_s);

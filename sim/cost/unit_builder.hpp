@@ -36,6 +36,8 @@ class UnitBuilder {
  private:
   void product(PassSeconds& pass, const GemmShape& shape, GemmPass which, MatrixClass matrices);
   void cast(PassSeconds& pass, double values);
+  /// Adds a gradient of `parameters` values to the accumulated one, unless the product does it.
+  void accumulate(double parameters);
   void flash(double flops);
   void unfused(double flops);
   void unfused_scores(double entries, double values);

@@ -130,8 +130,9 @@ Result<KernelFacts> read_kernel_facts(std::string_view text, const std::string& 
   const YamlCursor root = YamlCursor::root(*document, faults);
   KernelFacts facts;
   if (!root.expect_map({"matmul_bf16", "matmul_fp8", "matmul_fp4", "memory", "kernel_gap",
-                        "host_launch", "operation", "attention_forward", "attention_backward",
-                        "multiprocessors", "permutation", "gemm", "attention"}))
+                        "host_launch", "operation", "blocking_launch", "unaligned",
+                        "attention_forward", "attention_backward", "multiprocessors", "permutation",
+                        "gemm", "attention"}))
     return fail(faults.take(file));
   const FieldInfo fraction = number_field("fraction", 1e-3, 1);
   const FieldInfo time{"time", FieldKind::Time, 0, 1, {}, {}, {}};
@@ -141,6 +142,8 @@ Result<KernelFacts> read_kernel_facts(std::string_view text, const std::string& 
   facts.kernel_gap = read_fact(root, "kernel_gap", time);
   facts.host_launch = read_fact(root, "host_launch", time);
   facts.operation = read_fact(root, "operation", time);
+  facts.blocking_launch = read_fact(root, "blocking_launch", time);
+  facts.unaligned = read_fact(root, "unaligned", fraction);
   facts.attention_forward = read_fact(root, "attention_forward", fraction);
   facts.attention_backward = read_fact(root, "attention_backward", fraction);
   facts.multiprocessors = read_fact(root, "multiprocessors", number_field("count", 1, 1e5));

@@ -27,13 +27,15 @@ struct PlanWords {
   std::string context_exchange = "ring";
   std::string count_attention = "full";
   double gradient_bytes = 4;
+  double accumulation_bytes = 0;
+  std::string launch = "asynchronous";
   bool fused_kernels = true;
   bool recompute_communication = true;
   bool update_barrier = true;
   std::string accelerator;
 };
 
-const std::array<Field<PlanWords>, 18> kPlanFields{{
+const std::array<Field<PlanWords>, 20> kPlanFields{{
     {"microbatch_size", &PlanWords::microbatch_size, "sequences", 1, kMostSequences, {}},
     {"sequence_length", &PlanWords::sequence_length, "tokens", 1, kMostTokens, {}},
     {"global_batch",
@@ -83,6 +85,18 @@ const std::array<Field<PlanWords>, 18> kPlanFields{{
      0,
      {"full", "half"}},
     {"gradient_bytes", &PlanWords::gradient_bytes, "per parameter, as reduced", 1, 8, {}},
+    {"accumulation_bytes",
+     &PlanWords::accumulation_bytes,
+     "per parameter and microbatch, moved to add its gradient to the accumulated one",
+     0,
+     64,
+     {}},
+    {"launch",
+     &PlanWords::launch,
+     "blocking: the host waits for each kernel",
+     0,
+     0,
+     {"asynchronous", "blocking"}},
     {"fused_kernels", &PlanWords::fused_kernels, "bias, dropout and residual in one", 0, 1, {}},
     {"recompute_communication",
      &PlanWords::recompute_communication,
@@ -160,6 +174,8 @@ void apply(const PlanWords& words, PlannedModel& planned) {
   }
   plan.causal_credit = word_as<CausalCredit>("count_attention", words.count_attention);
   plan.gradient_bytes = words.gradient_bytes;
+  plan.accumulation_bytes = words.accumulation_bytes;
+  plan.launch = word_as<Launch>("launch", words.launch);
   plan.fused_kernels = words.fused_kernels;
   plan.recompute_communication = words.recompute_communication;
   plan.update_barrier = words.update_barrier;

@@ -24,7 +24,8 @@ struct PlannedModel {
 /// Keys of a training plan beside `model`: sizes (`microbatch_size`, `sequence_length`,
 /// `global_batch`), `precision`, `recompute`, `recompute_layers`, `attention`, `dropout`, `split`,
 /// `overlap_tensor`, `overlap_expert`, `overlap_data`, `context_exchange`, `count_attention`,
-/// `gradient_bytes`, `fused_kernels`, `recompute_communication`, `update_barrier`, `accelerator`.
+/// `gradient_bytes`, `accumulation_bytes`, `launch`, `fused_kernels`, `recompute_communication`,
+/// `update_barrier`, `accelerator`.
 std::vector<std::string> plan_keys();
 
 /// The plan of a block that has `model:`. Degrees come in with `layout`. `microbatches` and the

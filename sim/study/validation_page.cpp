@@ -110,6 +110,8 @@ std::string constants_table(const std::vector<ValidationSource>& sources,
     text += figure_line(id, "gap between kernels, s", facts->kernel_gap);
     text += figure_line(id, "host between two operations of a pipeline, s", facts->operation);
     text += figure_line(id, "host per kernel, s", facts->host_launch);
+    text += figure_line(id, "host per kernel when launches block, s", facts->blocking_launch);
+    text += figure_line(id, "products with unaligned rows, fraction of peak", facts->unaligned);
     text += figure_line(id, "memory bandwidth when sorting tokens, fraction", facts->permutation);
     if (!facts->attention.empty())
       text += fmt::format("| {} | measured attention kernels | {} shapes | measured | {} |\n", id,

@@ -224,6 +224,58 @@ TEST(Derive, EagerOperatorsAreMoreKernelsAndLaunchedByTheHost) {
   EXPECT_NEAR(derived(plan, device).stages[0].seconds.forward.total(), one, 1e-9 * one);
 }
 
+TEST(Derive, ABlockingLaunchCostsEveryKernel) {
+  DeviceModel device = a_device();
+  TrainingPlan plan = plan_of(8, 1024, 2);
+  const PassSeconds free = derived(plan, device).stages[0].seconds.forward;
+  plan.launch = Launch::Blocking;
+  const auto warned = derived(plan, device).warnings;
+  EXPECT_NE(std::find(warned.begin(), warned.end(),
+                      "x1: what a blocking launch costs is not known; it costs nothing"),
+            warned.end());
+  device.blocking_launch_s = 50e-6;
+  const PassSeconds waits = derived(plan, device).stages[0].seconds.forward;
+  EXPECT_NEAR(waits.total() - free.total(), 50e-6 * free.kernels, 1e-9 * waits.total());
+}
+
+TEST(Derive, GradientsAddedByKernelsOfTheirOwnMoveTheirBytes) {
+  const DeviceModel device = a_device();
+  TrainingPlan plan = plan_of(8, 1024, 2);
+  const double fused = derived(plan, device).stages[0].seconds.weight.total();
+  plan.accumulation_bytes = 6;  // 16 bits: two read, one written
+  const Derivation apart = derived(plan, device);
+  // 12·h² of each of 4 layers and the embedding; norms are not counted.
+  const double parameters = 4 * 12.0 * 1024 * 1024 + 51200.0 * 1024;
+  EXPECT_NEAR(apart.stages[0].seconds.weight.total() - fused, 6 * parameters / (2e12 * 0.8), 1e-12);
+}
+
+TEST(Derive, ProductsWithUnalignedRowsLeaveTheTensorCores) {
+  DeviceModel device = a_device();
+  device.unaligned = 1.0 / 16;
+  EXPECT_TRUE(rows_aligned(144));
+  EXPECT_FALSE(rows_aligned(108));
+  EXPECT_FALSE(rows_aligned(150));
+  const GemmShape aligned{2048, 4096, 2048, 1};
+  GemmShape unaligned = aligned;
+  unaligned.aligned = false;
+  const auto seconds = [&](const GemmShape& shape) {
+    return gemm_time(device, shape, GemmPass::Forward, MatrixClass::Sixteen).seconds;
+  };
+  // At the slower rate the prologue of a tile weighs less, so it is a little less than 16 times.
+  EXPECT_GT(seconds(unaligned), 15 * seconds(aligned));
+  EXPECT_LT(seconds(unaligned), 16 * seconds(aligned));
+  TrainingPlan plan = plan_of(8, 1920, 2);
+  plan.kernels.fused_attention = false;
+  plan.model.heads = plan.model.key_value_heads = 15;
+  const double wide = derived(plan, device).stages[0].seconds.forward.attention_s;
+  plan.model.heads = plan.model.key_value_heads = 16;
+  plan.model.head_width = 120;
+  const double whole = derived(plan, device).stages[0].seconds.forward.attention_s;
+  EXPECT_LT(whole, 1.3 * wide);
+  plan.model.head_width = 108;  // 216 bytes
+  EXPECT_GT(derived(plan, device).stages[0].seconds.forward.attention_s, 4 * whole);
+}
+
 TEST(Derive, GradientsAndParametersAreExchangedLayerByLayer) {
   const DeviceModel device = a_device();
   TrainingPlan plan = plan_of(8, 2048, 2);
