@@ -19,13 +19,14 @@ void declare_validate(CLI::App& app) {
       ->expected(1, 1000)
       ->allow_extra_args();
   value_option(app, "--out", "F.md", "write the whole page; - is the standard output");
-  declare_presets_option(app);
+  declare_scenario_options(app);
 }
 
-Result<ValidationSource> validated_file(const std::string& path, const ReadContext& context) {
+Result<ValidationSource> validated_file(const std::string& path, const ReadContext& context,
+                                        const std::vector<Override>& overrides) {
   const auto text = read_text_file(path, kMaxYamlBytes);
   if (!text) return fail(text.error());
-  Result<PublishedSource> source = read_published_runs(*text, path, context);
+  Result<PublishedSource> source = read_published_runs(*text, path, context, overrides);
   if (!source) return fail(std::move(source.error()));
   return validate(std::move(*source), context);
 }
@@ -43,9 +44,11 @@ void print_source(const ValidationSource& source) {
 
 ExitCode act_validate(const CLI::App& app, const Session& plain_session) {
   const Session session = with_presets(app, plain_session);
+  const auto overrides = overrides_of(app);
+  if (!overrides) return report_usage(overrides.error());
   std::vector<ValidationSource> sources;
   for (const std::string& path : texts_of(app, "files")) {
-    Result<ValidationSource> source = validated_file(path, session.context());
+    Result<ValidationSource> source = validated_file(path, session.context(), *overrides);
     if (!source) return report_faults(source.error());
     sources.push_back(std::move(*source));
   }

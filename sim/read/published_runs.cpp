@@ -1,6 +1,9 @@
 #include "sim/read/published_runs.hpp"
 
+#include <fmt/format.h>
+
 #include "sim/read/scenario_parts.hpp"
+#include "sim/read/yaml_cursor.hpp"
 
 namespace pipecast {
 namespace {
@@ -28,12 +31,32 @@ void read_run(const YamlCursor& row, const std::string& file, const ReadContext&
   source.runs.push_back(std::move(run));
 }
 
+std::size_t row_count(const YamlDocument& document) {
+  FaultList ignored;
+  const auto rows = YamlCursor::root(document, ignored).find("rows");
+  return rows && rows->is_list() ? rows->size() : 0;
+}
+
+Diagnostics override_rows(YamlDocument& document, std::span<const Override> overrides) {
+  const std::size_t rows = row_count(document);
+  for (const Override& change : overrides)
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::string path = fmt::format("rows.{}.scenario.{}", row, change.key_path);
+      if (Diagnostics faults = override_yaml(document, path, change.value); !faults.empty())
+        return faults;
+    }
+  return {};
+}
+
 }  // namespace
 
 Result<PublishedSource> read_published_runs(std::string_view text, const std::string& file,
-                                            const ReadContext& context) {
-  const auto document = parse_yaml(text, file);
+                                            const ReadContext& context,
+                                            std::span<const Override> overrides) {
+  auto document = parse_yaml(text, file);
   if (!document) return fail(document.error());
+  if (Diagnostics refused = override_rows(*document, overrides); !refused.empty())
+    return fail(std::move(refused));
   FaultList faults;
   const YamlCursor root = YamlCursor::root(*document, faults);
   PublishedSource source;

@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,8 +37,10 @@ struct PublishedSource {
 ///     outside:
 ///       - {what: …, why: …}
 ///
-/// A row may say `calibrates` (the constants it set) and `group`.
+/// A row may say `calibrates` (the constants it set) and `group`. Every override is put over the
+/// scenario of each row: what the errors would be with one cause switched off.
 Result<PublishedSource> read_published_runs(std::string_view text, const std::string& file,
-                                            const ReadContext& context);
+                                            const ReadContext& context,
+                                            std::span<const Override> overrides = {});
 
 }  // namespace pipecast
