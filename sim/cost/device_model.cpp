@@ -47,6 +47,10 @@ double numeric(const std::optional<Figure>& figure, double otherwise, std::strin
   return *figure->value;
 }
 
+double known_or(const std::optional<Figure>& figure, double otherwise) {
+  return figure && figure->value ? *figure->value : otherwise;
+}
+
 void note_uncertain(const Accelerator& accelerator, Property property,
                     std::vector<std::string>& notes) {
   const auto& figure = accelerator.figures[static_cast<std::size_t>(property)];
@@ -57,8 +61,7 @@ void note_uncertain(const Accelerator& accelerator, Property property,
 }
 
 double value_or(const Accelerator& accelerator, Property property, double otherwise) {
-  const auto& figure = accelerator.figures[static_cast<std::size_t>(property)];
-  return figure && figure->value ? *figure->value : otherwise;
+  return known_or(accelerator.figures[static_cast<std::size_t>(property)], otherwise);
 }
 
 double operand_bytes(MatrixClass matrices) {
@@ -184,12 +187,10 @@ Result<DeviceModel> device_model(const Accelerator& accelerator, const KernelFac
   device.memory = numeric(facts.memory, kMemoryFraction, "memory efficiency", device.notes);
   device.kernel_gap_s =
       numeric(facts.kernel_gap, kKernelGap_s, "gap between kernels", device.notes);
-  device.host_launch_s =
-      facts.host_launch && facts.host_launch->value ? *facts.host_launch->value : 0;
-  device.operation_s = facts.operation && facts.operation->value ? *facts.operation->value : 0;
-  device.blocking_launch_s =
-      facts.blocking_launch && facts.blocking_launch->value ? *facts.blocking_launch->value : 0;
-  device.unaligned = facts.unaligned && facts.unaligned->value ? *facts.unaligned->value : 1;
+  device.host_launch_s = known_or(facts.host_launch, 0);
+  device.operation_s = known_or(facts.operation, 0);
+  device.blocking_launch_s = known_or(facts.blocking_launch, 0);
+  device.unaligned = known_or(facts.unaligned, 1);
   device.attention_forward = numeric(facts.attention_forward, kAttentionForward,
                                      "efficiency of attention, forward", device.notes);
   device.attention_backward = numeric(facts.attention_backward, kAttentionBackward,
@@ -203,9 +204,7 @@ Result<DeviceModel> device_model(const Accelerator& accelerator, const KernelFac
   device.multiprocessors = numeric(
       facts.multiprocessors, value_or(accelerator, Property::Multiprocessors, kMultiprocessors),
       "number of multiprocessors", device.notes);
-  device.permutation = facts.permutation && facts.permutation->value
-                           ? *facts.permutation->value
-                           : kPermutationOfMemory * device.memory;
+  device.permutation = known_or(facts.permutation, kPermutationOfMemory * device.memory);
   add_samples(device, facts);
   add_attention_samples(device, facts);
   return device;

@@ -36,6 +36,30 @@ TEST(Model, PresetsAndHuggingFaceFilesAreShown) {
   EXPECT_EQ(shown["parameters"]["total"], 8030261248.0);
 }
 
+TEST(Validate, SetChangesTheScenarioOfEveryRow) {
+  const Workshop workshop;
+  const std::string scenario =
+      "scenario: {pipeline: {schedule: 1f1b, ranks: 1, microbatches: 4}, workload: {model: "
+      "{preset: "
+      "gpt2-1.5b}, parallel: {tensor: 1}, sequence_length: 1024}, platform: {preset: "
+      "a100-nvlink-node}}";
+  workshop.write("runs.yaml", "source: two\nrows:\n  - {name: a, measured: 1 s, " + scenario +
+                                  "}\n  - {name: b, measured: 1 s, " + scenario + "}\n");
+  const auto page = [&](const std::string& options) {
+    return workshop.sh("pipecast validate runs.yaml --out - " + options);
+  };
+  const Outcome plain = page("");
+  ASSERT_EQ(plain.code, 0) << plain.err;
+  EXPECT_EQ(page("--set workload.launch=asynchronous").out, plain.out);
+  const Outcome blocking = page("--set workload.launch=blocking");
+  ASSERT_EQ(blocking.code, 0) << blocking.err;
+  EXPECT_NE(blocking.out, plain.out);
+  const Outcome slip = page("--set workload.launch=lazy");
+  EXPECT_EQ(slip.code, 1);
+  EXPECT_TRUE(contains(slip.err, "one of: asynchronous, blocking")) << slip.err;
+  EXPECT_EQ(page("--set workload.launch").code, 2);
+}
+
 TEST(Model, WhatIsNotUnderstoodEndsWithCode1) {
   const Workshop workshop;
   workshop.write("config.json", R"({"model_type":"llama","moe_layers":4})");
