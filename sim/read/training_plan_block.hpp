@@ -24,7 +24,7 @@ struct PlannedModel {
 /// Keys of a training plan beside `model`: sizes (`microbatch_size`, `sequence_length`,
 /// `global_batch`), `precision`, `recompute`, `recompute_layers`, `attention`, `dropout`, `split`,
 /// `overlap_tensor`, `overlap_expert`, `overlap_data`, `context_exchange`, `count_attention`,
-/// `gradient_bytes`, `fused_kernels`, `fused_loss`, `fused_projections`, `eager`, `small_gathers`, `dynamic_casts`,
+/// `gradient_bytes`, `fused_kernels`, `fused_loss`, `fused_projections`, `eager`, `small_gathers`, `weight_casts`, `dispatch_once`,
 /// `fused_experts`,
 /// `recompute_communication`, `recompute_last_product`, `update_barrier`, `accelerator`.
 std::vector<std::string> plan_keys();
