@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace pipecast {
 namespace {
@@ -99,10 +100,16 @@ double all_reduce_seconds(const GroupLink& link, double bytes) {
   return 2 * gather_seconds(link, bytes);
 }
 
-double exchange_seconds(const GroupLink& link, double bytes) {
+double crossing_share(const GroupLink& link, double copies) {
+  if (!link.leaves_node() || !(copies > 0)) return 1;
+  const double nodes = double{1} * link.size / link.per_node;
+  return nodes * (1 - std::pow(1 - 1 / nodes, copies)) / copies;
+}
+
+double exchange_seconds(const GroupLink& link, double bytes, double crossing) {
   if (link.size == 1 || !link.known()) return 0;
   const double inside = bytes * (link.per_node - 1) / link.size;
-  const double outside = bytes * (link.size - link.per_node) / link.size;
+  const double outside = crossing * bytes * (link.size - link.per_node) / link.size;
   const double inside_s = link.per_node > 1 ? link.inside_s + inside / link.inside : 0;
   const double outside_s = link.leaves_node() ? link.across_s + outside / link.across : 0;
   return std::max(inside_s, outside_s);

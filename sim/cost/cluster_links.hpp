@@ -53,7 +53,11 @@ ClusterLinks unknown_links(const ParallelLayout& layout);
 /// through the cards of all its members of a node at once.
 double gather_seconds(const GroupLink& link, double bytes);
 double all_reduce_seconds(const GroupLink& link, double bytes);
-/// `bytes` leave every device, spread evenly over the group.
-double exchange_seconds(const GroupLink& link, double bytes);
+/// `bytes` leave every device, spread evenly over the group; of those for other nodes `crossing`.
+double exchange_seconds(const GroupLink& link, double bytes, double crossing);
+/// Of a token's `copies` for experts, spread evenly over the nodes of the group, those that are the
+/// first for their node: n·(1 − (1 − 1/n)^copies) ÷ copies, what dispatchers send that copy the
+/// rest inside the node. Results come back added up the same way.
+double crossing_share(const GroupLink& link, double copies);
 
 }  // namespace pipecast

@@ -13,9 +13,11 @@ namespace {
 
 constexpr double kWeightBytes = 2;
 constexpr double kOptimizerBytes = 12;
-/// Adam on 32-bit state: reads gradient, weight and two moments, writes three of them and the
-/// 16-bit weight.
-constexpr double kUpdateTraffic = 30;
+/// Bytes per parameter of a device's share: the norm of the gradient (4), its clipping (8), Adam on
+/// 32-bit state (16 read, 12 written), and the copy to the 16-bit weight (6).
+constexpr double kUpdateTraffic = 46;
+/// Of the whole gradient, before the next step: set to zero.
+constexpr double kZeroTraffic = 4;
 
 bool ends_encoder(const TrainingPlan& plan, const StageLayers& stage, const LayersBefore& before) {
   return stage.encoder > 0 && before.encoder + stage.encoder == plan.model.encoder.layers;
@@ -91,7 +93,8 @@ Seconds update_seconds(const TrainingPlan& plan, const DeviceModel& device,
   const bool sharded = plan.layout.zero > 0;
   const double dense = held.dense / (sharded ? dense_copies(plan.layout) : 1);
   const double experts = held.experts / (sharded ? expert_copies(plan.layout) : 1);
-  return Seconds{memory_seconds(device, kUpdateTraffic * (dense + experts))};
+  return Seconds{memory_seconds(device, kUpdateTraffic * (dense + experts) +
+                                            kZeroTraffic * (held.dense + held.experts))};
 }
 
 StageSync stage_sync(const TrainingPlan& plan, const ClusterLinks& links,

@@ -64,6 +64,13 @@ double value_or(const Accelerator& accelerator, Property property, double otherw
   return known_or(accelerator.figures[static_cast<std::size_t>(property)], otherwise);
 }
 
+/// Older kernels are as fast as the next where nobody measured them.
+std::array<double, 3> by_kernel(double best, const std::optional<Figure>& flash2,
+                                const std::optional<Figure>& flash1) {
+  const double second = known_or(flash2, best);
+  return {best, second, known_or(flash1, second)};
+}
+
 double operand_bytes(MatrixClass matrices) {
   switch (matrices) {
     case MatrixClass::Sixteen:
@@ -81,10 +88,9 @@ double reachable_peak(const DeviceModel& device, const GemmShape& shape, MatrixC
 }
 
 double attention_curve(const DeviceModel& device, const AttentionShape& shape, AttentionPass pass) {
-  const bool best = shape.kernel == AttentionKernel::Best;
-  const double ceiling = pass == AttentionPass::Forward
-                             ? (best ? device.attention_forward : device.flash2_forward)
-                             : (best ? device.attention_backward : device.flash2_backward);
+  const auto kernel = static_cast<std::size_t>(shape.kernel);
+  const double ceiling = pass == AttentionPass::Forward ? device.attention_forward[kernel]
+                                                        : device.attention_backward[kernel];
   const double by_sequence = shape.sequence / (shape.sequence + kAttentionHalfSequence);
   const double width = shape.value_width;
   return ceiling * by_sequence * std::min(1.0, width / (width + 32) / (128.0 / (128 + 32)));
@@ -191,16 +197,12 @@ Result<DeviceModel> device_model(const Accelerator& accelerator, const KernelFac
   device.operation_s = known_or(facts.operation, 0);
   device.blocking_launch_s = known_or(facts.blocking_launch, 0);
   device.unaligned = known_or(facts.unaligned, 1);
-  device.attention_forward = numeric(facts.attention_forward, kAttentionForward,
-                                     "efficiency of attention, forward", device.notes);
-  device.attention_backward = numeric(facts.attention_backward, kAttentionBackward,
-                                      "efficiency of attention, backward", device.notes);
-  device.flash2_forward = facts.flash2_forward && facts.flash2_forward->value
-                              ? *facts.flash2_forward->value
-                              : device.attention_forward;
-  device.flash2_backward = facts.flash2_backward && facts.flash2_backward->value
-                               ? *facts.flash2_backward->value
-                               : device.attention_backward;
+  device.attention_forward = by_kernel(numeric(facts.attention_forward, kAttentionForward,
+                                               "efficiency of attention, forward", device.notes),
+                                       facts.flash2_forward, facts.flash1_forward);
+  device.attention_backward = by_kernel(numeric(facts.attention_backward, kAttentionBackward,
+                                                "efficiency of attention, backward", device.notes),
+                                        facts.flash2_backward, facts.flash1_backward);
   device.multiprocessors = numeric(
       facts.multiprocessors, value_or(accelerator, Property::Multiprocessors, kMultiprocessors),
       "number of multiprocessors", device.notes);

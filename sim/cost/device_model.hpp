@@ -61,6 +61,7 @@ enum class AttentionPass : std::uint8_t { Forward, Backward };
 enum class AttentionKernel : std::uint8_t {
   Best,    ///< the fastest there is for the device: cuDNN's, FlashAttention 3
   Flash2,  ///< FlashAttention 2, on devices that have faster ones
+  Flash1,  ///< the first FlashAttention
 };
 
 /// One causal attention kernel: `rows` queries of all heads and sequences together, each against
@@ -97,6 +98,8 @@ struct KernelFacts {
   std::optional<Figure> flash2_forward;  ///< the same with FlashAttention 2, where it is not the
                                          ///< best; left out: it is
   std::optional<Figure> flash2_backward;
+  std::optional<Figure> flash1_forward;
+  std::optional<Figure> flash1_backward;
   std::optional<Figure> multiprocessors;
   std::optional<Figure> host_launch;  ///< seconds of the host per kernel; 0: never in the way
   std::optional<Figure> operation;    ///< seconds per operation of a pipeline in which the device
@@ -150,11 +153,9 @@ struct DeviceModel {
   double host_launch_s = 0;
   double operation_s = 0;
   double blocking_launch_s = 0;
-  double unaligned = 1;  ///< of the 16-bit peak
-  double attention_forward = 0;
-  double attention_backward = 0;
-  double flash2_forward = 0;
-  double flash2_backward = 0;
+  double unaligned = 1;                       ///< of the 16-bit peak
+  std::array<double, 3> attention_forward{};  ///< [AttentionKernel]
+  std::array<double, 3> attention_backward{};
   double multiprocessors = 0;
   std::vector<Neighbour> samples;
   std::vector<AttentionNeighbour> attention_samples;

@@ -71,8 +71,9 @@ struct TrainingPlan {
   bool fused_kernels = true;  ///< norms, dropouts and residuals in one kernel each
   AttentionKernel attention = AttentionKernel::Best;
   bool small_gathers = false;     ///< the tensor group gathers 8-bit operands, not 16-bit ones
-  bool dynamic_casts = false;     ///< 8-bit operands are scaled by their own largest value,
-                                  ///< one more pass, and weights are cast in each forward
+  bool weight_casts = false;      ///< weights are cast to 8 bits in each forward, not once a step
+  bool dispatch_once = false;     ///< a token crosses to a node once, whatever experts it has there
+                                  ///< (DeepEP, HybridEP)
   bool fused_experts = false;     ///< sorting is part of the dispatch, activation and cast of
                                   ///< experts part of their products
   bool fused_loss = true;         ///< softmax of the loss in one kernel per direction

@@ -50,8 +50,8 @@ void UnitBuilder::cast(PassSeconds& pass, double values) {
     case Precision::Fp16:
       return;
     case Precision::Fp8:
-      // The scale is that of earlier steps: one pass over the operand; or its own: one more.
-      add_memory(pass, values * (kElement + 2 + (plan_.dynamic_casts ? kElement : 0)));
+      // The scale is that of earlier steps: one pass over the operand.
+      add_memory(pass, values * (kElement + 2));
       return;
     case Precision::Fp8Blockwise:
     case Precision::Mxfp8:
@@ -71,7 +71,7 @@ void UnitBuilder::linear(double m, double k, double n, double groups, Casts cast
   PassSeconds& forward = products_.emplace_back();
   product(forward, {m, k, n, groups, aligned}, GemmPass::Forward, matrices);
   if (casts == Casts::Own) cast(forward, m * k * groups);
-  if (plan_.dynamic_casts) cast(forward, k * n * groups);
+  if (plan_.weight_casts) cast(forward, k * n * groups);
   unit_.forward += forward;
   product(unit_.input, {m, n, k, groups, aligned}, GemmPass::InputGradient, matrices);
   product(unit_.weight, {k, m, n, groups, aligned}, GemmPass::WeightGradient, matrices);
@@ -212,7 +212,7 @@ void UnitBuilder::context_exchange() {
     case ContextExchange::Ulysses: {
       const double own = kElement * tokens_ * heads *
                          (plan_.model.query_width() + key_value + plan_.model.value_width());
-      const double exchange_s = exchange_seconds(links_.context, own);
+      const double exchange_s = exchange_seconds(links_.context, own, 1);
       add_context(unit_.forward, own, exchange_s, 0);
       add_context(unit_.input, own, exchange_s, 0);
       return;
@@ -222,10 +222,12 @@ void UnitBuilder::context_exchange() {
 
 void UnitBuilder::expert_exchange(double bytes) {
   if (plan_.layout.expert == 1) return;
-  const double both_s = 2 * exchange_seconds(links_.expert, bytes);
+  const double crossing =
+      plan_.dispatch_once ? crossing_share(links_.expert, plan_.model.experts.active) : 1;
+  const double both_s = 2 * exchange_seconds(links_.expert, bytes, crossing);
   for (PassSeconds* pass : {&unit_.forward, &unit_.input}) {
     pass->expert_s += both_s;
-    pass->expert += {2 * bytes, both_s, 0};
+    pass->expert += {2 * bytes * crossing, both_s, 0};
   }
   unit_.forward.kernels += 2;
   unit_.input.kernels += 2;

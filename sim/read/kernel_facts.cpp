@@ -145,6 +145,8 @@ Result<KernelFacts> read_kernel_facts(std::string_view text, const std::string& 
                         "attention_backward",
                         "flash2_forward",
                         "flash2_backward",
+                        "flash1_forward",
+                        "flash1_backward",
                         "multiprocessors",
                         "permutation",
                         "gemm",
@@ -167,6 +169,8 @@ Result<KernelFacts> read_kernel_facts(std::string_view text, const std::string& 
   facts.attention_backward = read_fact(root, "attention_backward", fraction);
   facts.flash2_forward = read_fact(root, "flash2_forward", fraction);
   facts.flash2_backward = read_fact(root, "flash2_backward", fraction);
+  facts.flash1_forward = read_fact(root, "flash1_forward", fraction);
+  facts.flash1_backward = read_fact(root, "flash1_backward", fraction);
   facts.multiprocessors = read_fact(root, "multiprocessors", number_field("count", 1, 1e5));
   facts.permutation = read_fact(root, "permutation", fraction);
   if (const auto gemm = root.find("gemm")) read_gemm(*gemm, facts);

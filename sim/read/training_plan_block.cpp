@@ -33,8 +33,9 @@ struct PlanWords {
   bool fused_kernels = true;
   bool fused_loss = true;
   bool small_gathers = false;
-  bool dynamic_casts = false;
+  bool weight_casts = false;
   bool fused_experts = false;
+  bool dispatch_once = false;
   bool fused_projections = true;
   bool eager = false;
   bool recompute_communication = true;
@@ -43,7 +44,7 @@ struct PlanWords {
   std::string accelerator;
 };
 
-const std::array<Field<PlanWords>, 28> kPlanFields{{
+const std::array<Field<PlanWords>, 29> kPlanFields{{
     {"microbatch_size", &PlanWords::microbatch_size, "sequences", 1, kMostSequences, {}},
     {"sequence_length", &PlanWords::sequence_length, "tokens", 1, kMostTokens, {}},
     {"global_batch",
@@ -75,7 +76,7 @@ const std::array<Field<PlanWords>, 28> kPlanFields{{
      "one kernel or several",
      0,
      0,
-     {"fused", "unfused", "flash2"}},
+     {"fused", "unfused", "flash2", "flash1"}},
     {"dropout", &PlanWords::dropout, "masks are kept and applied", 0, 1, {}},
     {"overlap_tensor", &PlanWords::overlap_tensor, "tensor traffic behind the products", 0, 1, {}},
     {"overlap_expert",
@@ -124,9 +125,15 @@ const std::array<Field<PlanWords>, 28> kPlanFields{{
      0,
      1,
      {}},
-    {"dynamic_casts",
-     &PlanWords::dynamic_casts,
-     "8-bit scales from the operands themselves, weights cast in each forward",
+    {"weight_casts",
+     &PlanWords::weight_casts,
+     "weights are cast to 8 bits in each forward",
+     0,
+     1,
+     {}},
+    {"dispatch_once",
+     &PlanWords::dispatch_once,
+     "a token crosses to a node once, whatever experts it has there",
      0,
      1,
      {}},
@@ -216,6 +223,7 @@ void apply(const PlanWords& words, PlannedModel& planned) {
   plan.precision = word_as<Precision>("precision", words.precision);
   plan.kernels.fused_attention = words.attention != "unfused";
   if (words.attention == "flash2") plan.attention = AttentionKernel::Flash2;
+  if (words.attention == "flash1") plan.attention = AttentionKernel::Flash1;
   plan.kernels.dropout = words.dropout;
   plan.communication = {exposure(words.overlap_tensor), exposure(words.overlap_expert),
                         exposure(words.overlap_data),
@@ -232,7 +240,8 @@ void apply(const PlanWords& words, PlannedModel& planned) {
   plan.fused_kernels = words.fused_kernels;
   plan.fused_loss = words.fused_loss;
   plan.fused_projections = words.fused_projections;
-  plan.dynamic_casts = words.dynamic_casts;
+  plan.weight_casts = words.weight_casts;
+  plan.dispatch_once = words.dispatch_once;
   plan.fused_experts = words.fused_experts;
   plan.small_gathers = words.small_gathers;
   plan.eager = words.eager;

@@ -25,7 +25,7 @@ struct PlannedModel {
 /// `global_batch`), `precision`, `recompute`, `recompute_layers`, `attention`, `dropout`, `split`,
 /// `overlap_tensor`, `overlap_expert`, `overlap_data`, `context_exchange`, `count_attention`,
 /// `gradient_bytes`, `accumulation_bytes`, `offload`, `launch`, `fused_kernels`, `fused_loss`,
-/// `fused_projections`, `eager`, `small_gathers`, `dynamic_casts`, `fused_experts`,
+/// `fused_projections`, `eager`, `small_gathers`, `weight_casts`, `dispatch_once`, `fused_experts`,
 /// `recompute_communication`, `recompute_last_product`, `update_barrier`, `accelerator`.
 std::vector<std::string> plan_keys();
 
