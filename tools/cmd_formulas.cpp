@@ -41,7 +41,7 @@ using Writer = void (*)(std::span<const FormulaFinding>, std::ostream&);
 
 ExitCode act_formulas(const CLI::App& app, const Session& session) {
   const Result<std::vector<ScheduleInfo>> subjects = chosen(app, session);
-  if (!subjects) return report_faults(subjects.error());
+  if (!subjects) return report_usage(subjects.error());
   const auto findings = check_formulas(*subjects, session.schedules, known_formulas());
   if (!findings) return report_faults(findings.error());
   bool stdout_taken = false;

@@ -20,8 +20,9 @@ struct ScheduleQuery {
   FieldValues params;
 };
 
-/// Faults: an unknown schedule or parameter (input), costs that are no numbers (input).
-Result<ScheduleQuery> schedule_query(const CLI::App& app, const Session& session);
+/// What is wrong is on stderr already, and the error is its code: Input for an unknown schedule,
+/// else Usage for values that are none of their option, else that of a shape out of bounds.
+tl::expected<ScheduleQuery, ExitCode> schedule_query(const CLI::App& app, const Session& session);
 
 /// The program of the query, through make_program().
 Result<Program> program_of(const ScheduleQuery& query);
