@@ -226,13 +226,13 @@ TEST(Scenario, ImperfectMachinesAreReportedWithWhoIsToBlame) {
   EXPECT_EQ(slow["replicas_simulated"], 1);  // all replicas have the slow rank
   const auto& blame = slow["delays"]["blame_s"];
   EXPECT_EQ(std::max_element(blame.begin(), blame.end()) - blame.begin(), 2);
-  EXPECT_NE(slow_text.find("rank 2 adds"), std::string::npos) << slow_text;
+  EXPECT_NE(slow_text.find("rank 2: its operations put "), std::string::npos) << slow_text;
   const auto [jitter_text, jitter] = run("--set imperfections.jitter='{sigma: 0.05, samples: 10}'");
   EXPECT_NE(jitter_text.find("10 steps with jitter: median"), std::string::npos) << jitter_text;
   EXPECT_GT(jitter["delays"]["p95_s"].get<double>(), jitter["delays"]["median_s"].get<double>());
   const auto [one_text, one] = run("--set imperfections.slow_devices='[{device: 5, factor: 1.2}]'");
   EXPECT_EQ(one["replicas_simulated"], one["replicas"]);
-  EXPECT_NE(one_text.find("rank 0 adds"), std::string::npos) << one_text;
+  EXPECT_NE(one_text.find("rank 0: its operations put "), std::string::npos) << one_text;
   EXPECT_GT(one["makespan_s"].get<double>(), even_s);  // its tensor group waits for it
 }
 

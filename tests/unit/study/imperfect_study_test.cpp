@@ -75,8 +75,11 @@ TEST(ImperfectRun, TellsWhatTheStepWouldBeWithout) {
   const FinishedRun slow = run_with("{slow_devices: [{device: 3, factor: 1.1}]}");
   EXPECT_DOUBLE_EQ(slow.delays->ordinary_s, even_s);
   EXPECT_DOUBLE_EQ(slow.delays->step_s, slow.summary.makespan_s);
-  // The last rank never waits in 1F1B: all of its blame is delay.
-  EXPECT_NEAR(slow.delays->blame_s[3], slow.delays->step_s - even_s, 1e-9);
+  // The last rank hardly ever waits in 1F1B: its blame is the delay, but for the messages that the
+  // ordinary step waits for.
+  const double delay_s = slow.delays->step_s - even_s;
+  EXPECT_GE(slow.delays->blame_s[3], delay_s - 1e-9);
+  EXPECT_LT(slow.delays->blame_s[3], 1.05 * delay_s);
   EXPECT_TRUE(slow.delays->links.empty());
 }
 
