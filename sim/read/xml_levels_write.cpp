@@ -263,8 +263,8 @@ class LevelsWriter {
     if (elements_ > kMaxXmlNodes || xml.size() > kMaxXmlBytes)
       return fail(
           refusal(fmt::format("it would have {} elements and {} MiB, more than the {} and "
-                               "{} that are read back",
-                               elements_, xml.size() >> 20U, kMaxXmlNodes, kMaxXmlBytes >> 20U)));
+                              "{} that are read back",
+                              elements_, xml.size() >> 20U, kMaxXmlNodes, kMaxXmlBytes >> 20U)));
     return xml;
   }
 
