@@ -109,7 +109,8 @@ ExitCode check_one(const std::string& path, const CLI::App& app, const Session& 
   if (given(app, "--show-defaults"))
     std::cout << "# " << path << "\n" << scenario_text(*scenario, session.context());
   else
-    std::cout << path << (faults.empty() ? ": ok\n" : ": does not fit\n") << plan;
+    std::cout << path << (faults.empty() ? ": ok\n" : ": does not fit\n") << plan
+              << "  fits         " << memory_verdict(run->view()) << "\n";
   return faults.empty() ? ExitCode::Done : report_faults(faults);
 }
 

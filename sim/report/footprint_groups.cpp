@@ -11,6 +11,35 @@ double FootprintGroup::of(const MemoryParts& parts) const {
   return bytes;
 }
 
+Fit fit_of(Bytes capacity, bool fits) {
+  if (!(capacity.value > 0)) return Fit::Unknown;
+  return fits ? Fit::Yes : Fit::No;
+}
+
+std::string_view json_word(Fit fit) {
+  switch (fit) {
+    case Fit::Yes:
+      return "true";
+    case Fit::No:
+      return "false";
+    case Fit::Unknown:
+      return "null";
+  }
+  return {};
+}
+
+std::string_view fit_word(Fit fit) {
+  switch (fit) {
+    case Fit::Yes:
+      return "yes";
+    case Fit::No:
+      return "no";
+    case Fit::Unknown:
+      return "unknown";
+  }
+  return {};
+}
+
 Bytes missing(const RankFootprint& rank) {
   return {rank.fits ? 0.0 : std::max(0.0, rank.needed.value - rank.capacity.value)};
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 #include "sim/model/memory_parts.hpp"
@@ -27,6 +28,14 @@ inline constexpr std::array<FootprintGroup, 9> kFootprintGroups{{
     {"gathers", MemoryPart::Gathers, MemoryPart::Gathers},
     {"allowance", MemoryPart::Workspace, MemoryPart::Fragmentation},
 }};
+
+/// Whether what a rank needs fits: nobody knows where no capacity is given.
+enum class Fit : std::uint8_t { Yes, No, Unknown };
+Fit fit_of(Bytes capacity, bool fits);
+/// `true`, `false` or `null`, for JSON.
+std::string_view json_word(Fit fit);
+/// `yes`, `no` or `unknown`, for people.
+std::string_view fit_word(Fit fit);
 
 /// Bytes that a rank needs and its device does not have; 0 when it fits.
 Bytes missing(const RankFootprint& rank);

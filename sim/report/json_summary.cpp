@@ -34,6 +34,10 @@ class Members {
     key(name).text(value ? "true" : "false");
     return *this;
   }
+  Members& fit(std::string_view name, Fit value) {
+    key(name).text(json_word(value));
+    return *this;
+  }
 
  private:
   TextSink& sink_;
@@ -85,7 +89,7 @@ void fill_rank(Members& members, const RankSummary& rank, const Platform& platfo
       .integer("weight_staleness", rank.weight_staleness)
       .number("peak_bytes", rank.peak_memory.value)
       .number("capacity_bytes", rank.capacity.value)
-      .flag("fits", rank.fits);
+      .fit("fits", fit_of(rank.capacity, rank.fits));
 }
 
 void fill_stage(Members& members, const StageSummary& stage) {
@@ -192,7 +196,7 @@ void write_footprints(Members& top, std::span<const RankFootprint> ranks) {
         .number("peak_at_s", rank.peak_at_s)
         .number("needed_bytes", rank.needed.value)
         .number("capacity_bytes", rank.capacity.value)
-        .flag("fits", rank.fits)
+        .fit("fits", fit_of(rank.capacity, rank.fits))
         .number("missing_bytes", missing(rank).value)
         .number("offloaded_bytes", rank.offloaded.value);
     write_parts(members.key("at_peak"), rank.at_peak);

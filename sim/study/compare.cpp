@@ -71,9 +71,9 @@ void fill(CompareRow& row, const FinishedRun& run) {
 
 }  // namespace
 
-std::string_view fits_text(const CompareRow& row) {
-  if (!row.fits) return "no";
-  return row.capacity_known ? "yes" : "unknown";
+Fit fit_of(const CompareRow& row) {
+  if (!row.fits) return Fit::No;
+  return row.capacity_known ? Fit::Yes : Fit::Unknown;
 }
 
 namespace {

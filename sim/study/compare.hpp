@@ -7,6 +7,7 @@
 
 #include "sim/base/diagnostic.hpp"
 #include "sim/read/scenario.hpp"
+#include "sim/report/footprint_groups.hpp"
 #include "sim/report/run_view.hpp"
 #include "sim/study/simulate.hpp"
 
@@ -45,8 +46,8 @@ struct CompareRow {
   double relative_step = 0;    ///< step ÷ step of 1f1b; 0 when 1f1b is not valid here
 };
 
-/// `yes`, `no`, or `unknown` where a device does not say what it holds.
-std::string_view fits_text(const CompareRow& row);
+/// Unknown where nothing shows that it does not fit and a device does not say what it holds.
+Fit fit_of(const CompareRow& row);
 
 /// The scenario under several schedules, fastest first, refused ones last.
 ///

@@ -43,7 +43,7 @@ PageTable row_table(const std::vector<CompareRow>& rows) {
                           quantity(row.largest_peak_activation),
                           quantity(row.largest_static),
                           count(row.transfers),
-                          {std::string(fits_text(row)), {}}});
+                          {std::string(fit_word(fit_of(row))), {}}});
   }
   return table;
 }
@@ -62,14 +62,16 @@ PageChart trade_off(const std::vector<CompareRow>& rows) {
                   .y = {.name = "step time", .unit = PageUnit::Time}};
   PageSeries fits{.name = "fits", .x = {}, .y = {}, .labels = {}, .color = "busy"};
   PageSeries too_large{.name = "does not fit", .x = {}, .y = {}, .labels = {}, .color = "limit"};
+  PageSeries unknown{
+      .name = "memory of a device unknown", .x = {}, .y = {}, .labels = {}, .color = "busy"};
   for (const CompareRow& row : rows) {
     if (!row.refused.empty()) continue;
-    PageSeries& series = row.fits ? fits : too_large;
+    PageSeries& series = fit_of(row) == Fit::Yes ? fits : row.fits ? unknown : too_large;
     series.x.push_back(bytes ? row.largest_peak_activation.value : row.largest_in_flight);
     series.y.push_back(row.step_s);
     series.labels.push_back(row.schedule);
   }
-  for (PageSeries* series : {&fits, &too_large})
+  for (PageSeries* series : {&fits, &unknown, &too_large})
     if (!series->x.empty()) chart.series.push_back(std::move(*series));
   return chart;
 }

@@ -26,7 +26,7 @@ std::vector<std::string> cells(const CompareRow& row) {
           format(row.largest_peak_activation),
           format(row.largest_static),
           std::to_string(row.transfers),
-          std::string(fits_text(row))};
+          std::string(fit_word(fit_of(row)))};
 }
 
 std::vector<std::vector<std::string>> table_of(const std::vector<CompareRow>& rows) {
@@ -81,7 +81,7 @@ void write_row(const CompareRow& row, std::ostream& out) {
     out << (rank > 0 ? ", " : "") << format_number(row.peak_activation[rank].value);
   out << "], \"largest_static_bytes\": " << format_number(row.largest_static.value)
       << ", \"weight_copies\": " << row.weight_copies << ", \"transfers\": " << row.transfers
-      << ", \"fits\": " << (row.fits ? "true" : "false") << "}";
+      << ", \"fits\": " << json_word(fit_of(row)) << "}";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "sim/graph/task_graph.hpp"
 #include "sim/report/footprint.hpp"
+#include "sim/report/footprint_groups.hpp"
 #include "sim/report/text_sink.hpp"
 #include "sim/run/longest_path.hpp"
 
@@ -181,7 +182,9 @@ void write_layout_json(const LayoutReport& report, std::ostream& out) {
     number(sink, "", "peak_bytes", rank.peak.value);
     number(sink, ", ", "needed_bytes", rank.needed.value);
     number(sink, ", ", "capacity_bytes", rank.capacity.value);
-    sink.text(", \"fits\": ").text(rank.fits ? "true" : "false").text(", \"at_peak\": ");
+    sink.text(", \"fits\": ")
+        .text(json_word(fit_of(rank.capacity, rank.fits)))
+        .text(", \"at_peak\": ");
     write_parts(sink, rank.at_peak);
     sink.text("}");
   }

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "sim/cost/activation.hpp"
+#include "sim/report/footprint_groups.hpp"
 #include "sim/report/text_sink.hpp"
 
 namespace pipecast {
@@ -192,7 +193,8 @@ void write_serving_json(const ServingReport& report, std::ostream& out) {
     number(sink, ", ", "utilization", point.utilization);
     number(sink, ", ", "flops_share", point.model_flops_share);
     number(sink, ", ", "cache_bytes", point.cache_bytes);
-    sink.text(", \"fits\": ").text(point.fits ? "true}" : "false}");
+    const Fit fit = fit_of(report.plan.device.memory, point.fits);
+    sink.text(", \"fits\": ").text(json_word(fit)).text("}");
     separator = ",\n    {";
   }
   sink.text("\n  ]");

@@ -34,6 +34,21 @@ TEST(CompareReport, JsonHoldsEveryRow) {
   EXPECT_EQ(json["rows"][1]["refused"], "needs \"two\" chunks");
 }
 
+TEST(CompareReport, FitsIsNullWhereNobodyKnows) {
+  std::vector<CompareRow> rows(3, two_rows().front());
+  rows[1].capacity_known = false;
+  rows[2].fits = false;
+  std::ostringstream out;
+  write_compare_json(rows, "name", "simgrid", out);
+  const auto json = nlohmann::json::parse(out.str());
+  EXPECT_EQ(json["rows"][0]["fits"], true);
+  EXPECT_TRUE(json["rows"][1]["fits"].is_null());
+  EXPECT_EQ(json["rows"][2]["fits"], false);
+  std::ostringstream text;
+  write_compare_text(rows, text);
+  EXPECT_NE(text.str().find("unknown\n"), std::string::npos) << text.str();
+}
+
 TEST(CompareReport, TextNamesTheReasons) {
   std::ostringstream out;
   write_compare_text(two_rows(), out);
