@@ -1,3 +1,5 @@
+#include "sim/model/program_check.hpp"
+
 #include <algorithm>
 #include <string>
 
@@ -48,14 +50,16 @@ std::uint8_t transfer_bit(OpKind kind) {
 
 class ProgramChecker {
  public:
-  explicit ProgramChecker(const Program& program)
+  ProgramChecker(const Program& program, FirstUnread first_unread)
       : program_(program),
+        first_unread_(std::move(first_unread)),
         stages_(program.placement.stages),
         microbatches_(program.shape.microbatches),
         backward_(has_backward(program)),
         seen_(static_cast<std::size_t>(stages_) * static_cast<std::size_t>(microbatches_)) {}
 
   std::vector<Violation> run() {
+    if (!first_unread_.empty()) find_present();
     for (std::size_t rank = 0; rank < program_.ranks.size(); ++rank)
       for (std::size_t i = 0; i < program_.ranks[rank].size(); ++i) {
         rank_ = {static_cast<std::int32_t>(rank)};
@@ -85,9 +89,31 @@ class ProgramChecker {
       ++hidden_;
   }
 
-  std::uint8_t& seen(Stage stage, Microbatch microbatch) {
-    return seen_[stage.at() * static_cast<std::size_t>(microbatches_) + microbatch.at()];
+  /// Whether an unread operation before this one may be what it needs: one that was read is not.
+  bool may_be_unread(const Op& op, int needed) const {
+    if (first_unread_.empty() || first_unread_[rank_.at()] > position_) return false;
+    return (present_[cell(op.stage, op.microbatch)] & needed) == 0;
   }
+  bool has_unread(Rank rank) const {
+    return !first_unread_.empty() &&
+           first_unread_[rank.at()] <= static_cast<std::int32_t>(program_.ranks[rank.at()].size());
+  }
+
+  void find_present() {
+    present_.resize(seen_.size());
+    for (const std::vector<Op>& ops : program_.ranks)
+      for (const Op& op : ops)
+        if (is_compute(op.kind) && op.stage.value >= 0 && op.stage.value < stages_ &&
+            op.microbatch.value >= 0 && op.microbatch.value < microbatches_) {
+          std::uint8_t& bits = present_[cell(op.stage, op.microbatch)];
+          bits = static_cast<std::uint8_t>(bits | compute_bits(op.kind));
+        }
+  }
+
+  std::size_t cell(Stage stage, Microbatch microbatch) const {
+    return stage.at() * static_cast<std::size_t>(microbatches_) + microbatch.at();
+  }
+  std::uint8_t& seen(Stage stage, Microbatch microbatch) { return seen_[cell(stage, microbatch)]; }
 
   bool in_range(const Op& op) {
     if (op.stage.value < 0 || op.stage.value >= stages_) {
@@ -143,9 +169,11 @@ class ProgramChecker {
       report(op, op.kind == OpKind::Forward || whole == ((state & kWhole) != 0)
                      ? "is there twice"
                      : "stands beside its other form: a backward is whole or in two halves");
-    else if (home && (bits & kInput) != 0 && (state & kForward) == 0)
+    else if (home && (bits & kInput) != 0 && (state & kForward) == 0 &&
+             !may_be_unread(op, kForward))
       report(op, "stands before its forward");
-    else if (home && op.kind == OpKind::BackwardWeight && (state & kInput) == 0)
+    else if (home && op.kind == OpKind::BackwardWeight && (state & kInput) == 0 &&
+             !may_be_unread(op, kInput))
       report(op, "stands before its input gradient");
     state = static_cast<std::uint8_t>(state | bits | (whole ? kWhole : 0));
   }
@@ -161,7 +189,7 @@ class ProgramChecker {
       report(op, up ? "has no next stage" : "has no stage before it");
     else if ((state & bit) != 0)
       report(op, "is there twice");
-    else if (is_send(op.kind) && (state & partner) == 0)
+    else if (is_send(op.kind) && (state & partner) == 0 && !may_be_unread(op, partner))
       report(op, partner == kForward ? "stands before its forward" : "stands before its backward");
     else if (is_receive(op.kind) && (state & partner) != 0)
       report(op, partner == kForward ? "stands after its forward" : "stands after its backward");
@@ -178,6 +206,7 @@ class ProgramChecker {
       missing = "the backward is missing";
     else if (backward_ && (state & kWeight) == 0)
       missing = "the weight gradient is missing";
+    if (missing != nullptr && has_unread(rank_)) return;
     if (missing != nullptr)
       report("stage " + std::to_string(stage.value) + ", microbatch " +
              std::to_string(microbatch.value) + ": " + missing);
@@ -191,7 +220,7 @@ class ProgramChecker {
     const Rank here = program_.placement.rank(stage, microbatch);
     const Rank there = program_.placement.rank(next, microbatch);
     const auto require = [&](bool wanted, OpKind kind, Stage at, Rank rank) {
-      if (!wanted || (seen(at, microbatch) & transfer_bit(kind)) != 0) return;
+      if (!wanted || (seen(at, microbatch) & transfer_bit(kind)) != 0 || has_unread(rank)) return;
       Op op;
       op.kind = kind;
       op.stage = at;
@@ -215,11 +244,13 @@ class ProgramChecker {
   }
 
   const Program& program_;
+  FirstUnread first_unread_;  ///< empty: everything was read
   int stages_;
   int microbatches_;
   bool backward_;
   bool transfers_ = false;
   std::vector<std::uint8_t> seen_;
+  std::vector<std::uint8_t> present_;  ///< computations anywhere in the program
   std::vector<Violation> found_;
   std::size_t hidden_ = 0;
   Rank rank_{-1};
@@ -263,10 +294,16 @@ std::vector<Violation> violations(const Program& program) {
     return {{std::move(fault), Rank{-1}, -1}};
   if (std::vector<Violation> found = as_violations(check_units(program)); !found.empty())
     return found;
-  if (std::vector<Violation> found = ProgramChecker(program).run(); !found.empty()) return found;
+  if (std::vector<Violation> found = ProgramChecker(program, {}).run(); !found.empty())
+    return found;
   if (std::vector<Violation> found = as_violations(check_weights(program)); !found.empty())
     return found;
   return as_violations(check_exchanges(program));
+}
+
+std::vector<Violation> certain_violations(const Program& program, FirstUnread first_unread) {
+  if (!check(program.shape).empty() || !frame_fault(program).empty()) return {};
+  return ProgramChecker(program, std::move(first_unread)).run();
 }
 
 Diagnostics check(const Program& program) {

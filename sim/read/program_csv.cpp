@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
+#include "sim/model/program_check.hpp"
 #include "sim/read/csv_cell.hpp"
-#include "sim/read/csv_placement.hpp"
+#include "sim/model/inferred_placement.hpp"
 #include "sim/read/text_file.hpp"
 
 namespace pipecast {
@@ -56,6 +58,7 @@ class CsvReader {
     idle_.flush(faults_, "idle cells");
     check_notation();
     if (faults_.empty()) return check_program();
+    check_what_was_read();
     return fail(faults_.take(file_));
   }
 
@@ -91,10 +94,12 @@ class CsvReader {
       if (rank == static_cast<std::size_t>(kMaxRanks))
         faults_.add(input_error(fmt::format("more than {} lines; a line is a rank", kMaxRanks), {},
                                 span(rank, 0, 1)));
+      shape_is_known_ = false;
       return;
     }
     ranks_.emplace_back();
     places_.emplace_back();
+    first_unread_.push_back(kAllRead);
     std::size_t begin = 0;
     while (true) {
       const std::size_t end = std::min(line.find(',', begin), line.size());
@@ -106,6 +111,7 @@ class CsvReader {
       faults_.add(input_error(fmt::format("rank {} does nothing", rank),
                               "a line is a rank; leave out lines without cells",
                               span(rank, 0, line.size())));
+    if (ranks_.back().empty()) shape_is_known_ = false;
     unread_cells_ = false;
   }
 
@@ -140,6 +146,9 @@ class CsvReader {
 
   void add_fault(CellFault fault, std::size_t offset) {
     unread_cells_ = true;
+    if (fault.kind != CellFault::Kind::Communication && first_unread_.back() == kAllRead)
+      first_unread_.back() = static_cast<std::int32_t>(ranks_.back().size());
+    if (fault.kind == CellFault::Kind::OldNotation) shape_is_known_ = false;
     const auto make = [&] {
       return input_error(std::move(fault.message), std::move(fault.hint),
                          span(ranks_.size() - 1, offset + fault.offset, fault.length));
@@ -172,6 +181,16 @@ class CsvReader {
         input_error("the file has W but no I: in the notation of PyTorch 2.5, B was the "
                     "gradient of the input",
                     "rename B to I, or say that the notation is torch-2.5", *first_weight_));
+    shape_is_known_ = false;  // what B means decides every rule
+  }
+
+  /// Beside cells that are none: the rules that are broken whatever those were meant to be.
+  void check_what_was_read() {
+    if (!shape_is_known_) return;
+    const auto program = with_inferred_placement(std::move(ranks_));
+    if (!program) return;
+    for (Violation& violation : certain_violations(*program, std::move(first_unread_)))
+      faults_.add(input_error(std::move(violation.message), {}, place_of(violation)));
   }
 
   /// The rules of model/program.hpp, at the cells that break them.
@@ -231,7 +250,10 @@ class CsvReader {
   std::vector<std::string_view> lines_;
   std::vector<std::vector<Op>> ranks_;
   std::vector<std::vector<Place>> places_;
-  bool unread_cells_ = false;
+  static constexpr std::int32_t kAllRead = std::numeric_limits<std::int32_t>::max();
+  FirstUnread first_unread_;
+  bool shape_is_known_ = true;  ///< as far as a file with faults can tell
+  bool unread_cells_ = false;   ///< of the line being read
   bool has_input_ = false;
   std::optional<SourceSpan> first_weight_;
 };

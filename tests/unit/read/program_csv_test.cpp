@@ -144,13 +144,35 @@ TEST(ProgramCsv, TheMicrobatchDecidesWhereAStageIsOnSeveralRanks) {
 }
 
 TEST(ProgramCsv, ReportsEveryViolationWithItsCell) {
-  EXPECT_EQ(faults(compute("0F0,0F0,0B0,0B7\n1B0, 1F0 ,1B0,1F9x\n")),
-            Strings{"2:18: after 1F9 stands 'x'"});
   EXPECT_EQ(
       faults(compute("0F0,0F0,0B0,0B1,0F1\n1B0, 1F0 ,1B0,1F1\n")),
       (Strings{"1:5: rank 0: 0F0 is there twice", "1:13: rank 0: 0B1 stands before its forward",
                "2:1: rank 1: 1B0 stands before its forward", "2:11: rank 1: 1B0 is there twice",
                "2:18: stage 1, microbatch 1: the backward is missing"}));
+}
+
+/// One run names every fault; what a cell that is none may have been meant to be is not missing.
+TEST(ProgramCsv, ReportsBrokenRulesBesideBrokenCells) {
+  EXPECT_EQ(
+      faults(compute("0F0,0F0,0B0,0B1,0F1\n1B0, 1F0 ,1B0,1F1x\n")),
+      (Strings{"1:5: rank 0: 0F0 is there twice", "1:13: rank 0: 0B1 stands before its forward",
+               "2:1: rank 1: 1B0 stands before its forward", "2:11: rank 1: 1B0 is there twice",
+               "2:18: after 1F1 stands 'x'"}));
+  // The forward of microbatch 1 may be the cell before; the missing backward may be the one behind.
+  EXPECT_EQ(faults(compute("0F0,0F1,0B0,0B1\n1F0,lF1,1B1,1B0\n")).size(), 1U);
+  EXPECT_EQ(faults(compute("0F0,0F1,0B0,0B1\n1F0,1F1,1B1,lB0\n")).size(), 1U);
+  // A rank whose cells are all read misses what it misses.
+  EXPECT_EQ(faults(compute("0F0,0F1,0B0\n1F0,lF1,1B1,1B0\n")),
+            (Strings{"1:12: stage 0, microbatch 1: the backward is missing",
+                     "2:5: 'lF1' is not a cell"}));
+  EXPECT_EQ(faults(comms("0F0,0SEND_F0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0,1X0\n")),
+            (Strings{"1:17: rank 0: 0RECV_B0 is missing", "2:28: unknown operation 'X'"}));
+}
+
+TEST(ProgramCsv, NothingFollowsFromCellsThatCouldNotBeRead) {
+  EXPECT_EQ(faults(compute("0F0,0B0\n1F0,1B0\n\n")).size(), 1U);  // a line too many
+  EXPECT_EQ(faults(compute("0F0,0B0\n1F0,1B0\n2F0,2B0,3F0x\n")).size(), 1U);
+  EXPECT_EQ(faults(compute("0F0,0B0,0W0\n1F0,1B0,1W0\n")).size(), 1U);  // notation of 2.5
 }
 
 TEST(ProgramCsv, FindsMessagesThatAreSentOrReceivedOnceTooOftenOrNever) {

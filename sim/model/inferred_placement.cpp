@@ -1,4 +1,4 @@
-#include "sim/read/csv_placement.hpp"
+#include "sim/model/inferred_placement.hpp"
 
 #include <fmt/format.h>
 
