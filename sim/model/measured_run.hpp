@@ -58,10 +58,14 @@ struct MeasuredRun {
   bool operator==(const MeasuredRun&) const = default;
 };
 
-/// The order that a step executed, as a schedule. Errors: a stage on two ranks, operations missing.
+/// The order that a step executed, as a schedule; where a stage was computed on several ranks, the
+/// microbatch decides. Errors: ranks or operations missing, more than the shape allows.
 Result<Program> measured_program(const MeasuredStep& step);
 
 /// Ranks in order without a hole, every step with the operations of the first; sorts them by begin.
+/// A forward and a backward that a rank worked on at once become a pair: each was given the time of
+/// both, which is now divided as the two last alone. A rank without a total lasts from its first to
+/// its last operation.
 /// Every fault found, at most a few of each kind.
 Diagnostics tidy(MeasuredRun& run);
 

@@ -129,6 +129,17 @@ void find_slow_stage(MeasuredProfile& profile) {
   }
 }
 
+/// A file does not tell the number of directions, nor those that no microbatch takes.
+bool same_homes(const Program& a, const Program& b) {
+  if (a.placement.stages != b.placement.stages || a.shape != b.shape) return false;
+  for (int stage = 0; stage < a.placement.stages; ++stage)
+    for (int microbatch = 0; microbatch < a.shape.microbatches; ++microbatch)
+      if (a.placement.rank(Stage{stage}, Microbatch{microbatch}) !=
+          b.placement.rank(Stage{stage}, Microbatch{microbatch}))
+        return false;
+  return true;
+}
+
 /// The registered schedule with default parameters whose compute order this is.
 std::string schedule_of(const Program& program, std::span<const ScheduleInfo> schedules) {
   for (const ScheduleInfo& schedule : schedules) {
@@ -137,16 +148,34 @@ std::string schedule_of(const Program& program, std::span<const ScheduleInfo> sc
     const Workload workload = uniform_workload(program.shape, {{1.0}, {1.0}, {1.0}});
     if (!params) continue;
     const auto made = make_program(schedule, {program.shape, *params, workload});
-    if (made && made->ranks == program.ranks && made->placement == program.placement)
+    if (made && made->ranks == program.ranks && same_homes(*made, program))
       return std::string(schedule.name);
   }
   return {};
+}
+
+/// Fills in the halves of backwards that a stage computed as a whole only, divided as on the
+/// others.
+void divide_whole_backwards(Workload& workload, const std::vector<Seconds>& whole) {
+  double input = 0, weight = 0;
+  for (const StageCost& cost : workload.costs) {
+    input += cost.backward_input.value;
+    weight += cost.backward_weight.value;
+  }
+  const double share = input + weight > 0 ? input / (input + weight) : 0.5;
+  for (std::size_t stage = 0; stage < workload.costs.size(); ++stage) {
+    StageCost& cost = workload.costs[stage];
+    if (cost.backward_input.value > 0 || cost.backward_weight.value > 0) continue;
+    cost.backward_input = whole[stage] * share;
+    cost.backward_weight = whole[stage] * (1 - share);
+  }
 }
 
 template <class Seconds_>
 Workload workload_with(const MeasuredProfile& profile, Seconds_ seconds_of) {
   Workload workload = uniform_workload(profile.shape, {});
   workload.backward_is_split = has_split_backward(profile.program);
+  std::vector<Seconds> whole;
   for (int stage = 0; stage < profile.shape.stages(); ++stage) {
     StageCost& cost = workload.costs[static_cast<std::size_t>(stage)];
     const auto get = [&](OpKind kind) {
@@ -157,7 +186,9 @@ Workload workload_with(const MeasuredProfile& profile, Seconds_ seconds_of) {
     cost.backward_input =
         get(workload.backward_is_split ? OpKind::BackwardInput : OpKind::BackwardFull);
     cost.backward_weight = get(OpKind::BackwardWeight);
+    whole.push_back(get(OpKind::BackwardFull));
   }
+  if (workload.backward_is_split) divide_whole_backwards(workload, whole);
   return workload;
 }
 
