@@ -11,8 +11,10 @@
 namespace pipecast {
 
 /// Bytes of a file, plain or gzip (told by its first bytes), or of a text, one after the other in
-/// constant memory. JSON is watched while it passes: a string longer than kLongestString or nesting
-/// deeper than kDeepest ends the input, since a parser would hold it whole.
+/// constant memory. Gzip members may follow each other, anything else behind one is a fault. JSON
+/// is watched while it passes: a string longer than kLongestString or nesting deeper than kDeepest
+/// ends the input, since a parser would hold it whole, and so does a NUL byte, which a parser would
+/// take for the end.
 class ByteSource {
  public:
   static constexpr std::size_t kLongestString = std::size_t{1} << 20;

@@ -44,7 +44,9 @@ Result<std::string> text_of(const std::string& path, std::size_t limit_bytes) {
   for (; !source->ended() && text.size() <= limit_bytes; source->advance())
     text += source->current();
   if (!source->fault().empty() && text.size() <= limit_bytes)
-    return fail(input_error("the file " + source->fault(), {}, in_file(path)));
+    return fail(
+        input_error(fmt::format("the file {} (at byte {})", source->fault(), source->offset()), {},
+                    in_file(path)));
   if (text.size() > limit_bytes)
     return fail(input_error(fmt::format("the file is larger than {} MiB", limit_bytes >> 20), {},
                             in_file(path)));

@@ -146,6 +146,57 @@ TEST(Import, BrokenCutAndMixedTracesNameTheFileAndTheReason) {
       "error");
 }
 
+/// Nothing may stand behind the end of a trace, or be taken for it.
+TEST(Import, WhatFollowsTheEndOfATraceIsRefused) {
+  const Workshop shop;
+  const std::string whole = "\"$R/zbv_p4_v2_m8_f20i20w20_4KiB.rank1.json.gz\"";
+  const std::string data =
+      "R=" +
+      std::filesystem::absolute(PIPECAST_SOURCE_DIR "/tests/published/data/kineto").string() +
+      "; zcat " + whole + " > w.json; ";
+  const struct {
+    const char* made_by;
+    const char* file;
+    const char* reason;
+  } cases[] = {
+      {"cat w.json > t.json; printf '\\0' >> t.json", "t.json",
+       "the trace holds a NUL byte (at byte"},
+      {"cat w.json > t.json; head -c 70000 /dev/zero >> t.json", "t.json", "holds a NUL byte"},
+      {"printf '\\0' > t.json; cat w.json >> t.json", "t.json", "holds a NUL byte (at byte 1)"},
+      {"cat w.json > t.json; echo text >> t.json", "t.json", "is not JSON (at byte"},
+      {"cat w.json w.json > t.json", "t.json", "is not JSON (at byte"},
+      {"iconv -f UTF-8 -t UTF-16 w.json > t.json", "t.json", "is not JSON (at byte 1)"},
+      {"iconv -f UTF-8 -t UTF-16LE w.json > t.json", "t.json", "holds a NUL byte (at byte 2)"},
+      {"gzip -c w.json > t.json.gz; printf '\\0\\0' >> t.json.gz", "t.json.gz",
+       "goes on behind the end of its gzip stream"},
+      {"gzip -c w.json > t.json.gz; echo text >> t.json.gz", "t.json.gz",
+       "goes on behind the end of its gzip stream"},
+      {"gzip -c w.json | head -c -4 > t.json.gz", "t.json.gz",
+       "ends in the middle of its gzip stream"},
+      {"gzip -c w.json > t.json.gz; printf '\\037' >> t.json.gz", "t.json.gz",
+       "goes on behind the end of its gzip stream"},
+      {"gzip -c w.json > a.gz; cat a.gz a.gz > t.json.gz", "t.json.gz", "is not JSON (at byte"},
+      {"printf 'rank,kind,microbatch,start_s,end_s\\n0,F,0,0,1\\n\\0' > t.csv", "t.csv",
+       "holds a NUL byte"},
+  };
+  for (const auto& each : cases) {
+    const Outcome outcome =
+        shop.sh(data + each.made_by + "; pipecast import " + std::string(each.file));
+    EXPECT_EQ(outcome.code, 1) << each.made_by << outcome.err;
+    EXPECT_NE(outcome.err.find(std::string(each.file) + ": error: "), std::string::npos)
+        << outcome.err;
+    EXPECT_NE(outcome.err.find(each.reason), std::string::npos) << each.made_by << outcome.err;
+  }
+  // Members of gzip one after the other are one file, a byte order mark of UTF-8 says nothing.
+  EXPECT_EQ(
+      shop.sh(data + "gzip -c w.json > w.gz; (head -c 5000 w.json | gzip -c; tail -c +5001 "
+                     "w.json | gzip -c) > rank1.json.gz; (printf '\\357\\273\\277'; cat w.json) "
+                     "> bom.rank1.json; for f in rank1.json.gz bom.rank1.json; do "
+                     "pipecast import \"$R\"/zbv_p4_v2_m8*rank[023].json.gz $f || exit 9; done")
+          .code,
+      0);
+}
+
 /// Real traces of an A100, an MI250 and of host operations alone.
 TEST(Import, RealTracesOfNoPipelineSayWhatTheyHold) {
   const Workshop shop;
