@@ -28,9 +28,7 @@ constexpr std::array kAlgorithms{CollectiveAlgorithm::Automatic,    CollectiveAl
                                  CollectiveAlgorithm::Hierarchical, CollectiveAlgorithm::InSwitch};
 
 void declare_list(CLI::App& app) {
-  value_option(app, "--presets", "DIR", "look for presets here first; repeatable")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  declare_presets_option(app);
   flag_option(app, "--fields", "also the fields of every kind");
 }
 
@@ -72,15 +70,27 @@ ExitCode show_sources(const CLI::App& app, const Session& session) {
   return ExitCode::Done;
 }
 
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+ExitCode show_accelerator(const CLI::App& app, const std::string& name, const Session& session) {
+  for (const char* option : {"--svg", "--xml", "--set", "--sources"})
+    if (given(app, option))
+      return report_usage(fmt::format("{} is an accelerator, {} is for platforms", name, option));
+  const auto accelerator = find_accelerator(name, session.preset_folders);
+  if (!accelerator) return report_faults(accelerator.error());
+  std::cout << accelerator_text(*accelerator);
+  return ExitCode::Done;
+}
+
 ExitCode act_show(const CLI::App& app, const Session& plain_session) {
+  if (const auto overrides = overrides_of(app); !overrides) return report_usage(overrides.error());
   const Session session = with_presets(app, plain_session);
-  const std::vector<std::string> ids = accelerator_ids(session.preset_folders);
-  if (std::binary_search(ids.begin(), ids.end(), *text_of(app, "platform"))) {
-    const auto accelerator = find_accelerator(*text_of(app, "platform"), session.preset_folders);
-    if (!accelerator) return report_faults(accelerator.error());
-    std::cout << accelerator_text(*accelerator);
-    return ExitCode::Done;
-  }
+  const std::string name = *text_of(app, "platform");
+  const bool is_accelerator = contains(accelerator_ids(session.preset_folders), name);
+  const bool is_preset = contains(platform_preset_names(session.preset_folders), name);
+  if (is_accelerator && !is_preset) return show_accelerator(app, name, session);
   if (given(app, "--sources")) return show_sources(app, session);
   const Result<Platform> platform = platform_of(app, plain_session);
   if (!platform) return report_faults(platform.error());
@@ -96,7 +106,16 @@ ExitCode act_show(const CLI::App& app, const Session& plain_session) {
     if (!written) return report_faults(written.error());
   }
   std::cout << topology_text(*platform);
+  if (is_accelerator)
+    std::cout << fmt::format("an accelerator has the same name: {} is also the system as one\n",
+                             name);
   return ExitCode::Done;
+}
+
+/// The faults of a value, with its option in front.
+Diagnostics located_in(std::string_view option, Diagnostics faults) {
+  for (Diagnostic& fault : faults) fault.message = fmt::format("{}: {}", option, fault.message);
+  return faults;
 }
 
 template <class Values, class NameOf>
@@ -153,7 +172,7 @@ ExitCode ping_group(const CLI::App& app, const Platform& platform, std::span<con
   request.algorithm = value_of_word(kAlgorithms, algorithm_name, text_of(app, "--algorithm"));
   const std::string everyone = fmt::format("0-{}", platform.devices.size() - 1);
   const auto group = parse_devices(text_of(app, "--group").value_or(everyone), platform);
-  if (!group) return report_faults(group.error());
+  if (!group) return report_usage(located_in("--group", group.error()));
   request.group = *group;
   const auto points = ping_collective(platform, request, sizes, engine);
   if (!points) return report_faults(points.error());
@@ -168,10 +187,11 @@ ExitCode ping_group(const CLI::App& app, const Platform& platform, std::span<con
 }
 
 ExitCode act_ping(const CLI::App& app, const Session& session) {
+  if (const auto overrides = overrides_of(app); !overrides) return report_usage(overrides.error());
+  const auto sizes = parse_sizes(text_of(app, "--bytes").value_or("1B-1GiB"));
+  if (!sizes) return report_usage(located_in("--bytes", sizes.error()));
   const Result<Platform> platform = platform_of(app, session);
   if (!platform) return report_faults(platform.error());
-  const auto sizes = parse_sizes(text_of(app, "--bytes").value_or("1B-1GiB"));
-  if (!sizes) return report_faults(sizes.error());
   const Engine engine =
       text_of(app, "--engine") == "longest-path" ? Engine::LongestPath : Engine::Simgrid;
   if (given(app, "--collective")) return ping_group(app, *platform, *sizes, engine);

@@ -51,8 +51,8 @@ void declare_export(CLI::App& app) {
 }
 
 ExitCode act_export(const CLI::App& app, const Session& session) {
-  const Result<ScheduleQuery> query = schedule_query(app, session);
-  if (!query) return report_faults(query.error());
+  const auto query = schedule_query(app, session);
+  if (!query) return query.error();
   Result<Program> program = program_of(*query);
   if (program && given(app, "--comms")) program = lower_pytorch_send_receive(*program);
   if (!program) return report_faults(program.error());

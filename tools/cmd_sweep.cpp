@@ -29,9 +29,7 @@ void declare_sweep(CLI::App& app) {
                  kMostJobs);
   value_option(app, "--shard", "I/N",
                "only part I of N, from 1/N to N/N (0/N is N/N); join them with study merge");
-  value_option(app, "--presets", "DIR", "look for platform presets here first; repeatable")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  declare_presets_option(app);
   flag_option(app, "--quiet", "print nothing but errors");
 }
 

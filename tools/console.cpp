@@ -67,6 +67,11 @@ ExitCode report_faults(const Diagnostics& faults) {
   return input ? ExitCode::Input : ExitCode::Infeasible;
 }
 
+ExitCode report_usage(const Diagnostics& faults) {
+  std::cerr << render(faults, color_for(STDERR_FILENO));
+  return ExitCode::Usage;
+}
+
 ExitCode report_usage(std::string_view message) {
   std::cerr << "pipecast: " << message << "\n";
   return ExitCode::Usage;

@@ -25,4 +25,7 @@ ExitCode report_faults(const Diagnostics& faults);
 /// The same for one sentence about the command line, such as a malformed `--param`.
 ExitCode report_usage(std::string_view message);
 
+/// Renders what is wrong with the value of an option on stderr.
+ExitCode report_usage(const Diagnostics& faults);
+
 }  // namespace pipecast

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/base/quantity.hpp"
+#include "tools/console.hpp"
 
 namespace pipecast {
 namespace {
@@ -73,10 +74,26 @@ void declare_schedule_options(CLI::App& app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-Result<ScheduleQuery> schedule_query(const CLI::App& app, const Session& session) {
+Result<std::vector<std::string>> named_schedules(const CLI::App& app, const Session& session) {
+  std::vector<std::string> known;
+  for (const ScheduleInfo& info : session.schedules) known.emplace_back(info.name);
+  const auto names = text_of(app, "--schedules");
+  if (!names) return known;
+  Diagnostics faults;
+  std::vector<std::string> wanted = listed(*names);
+  for (const std::string& name : wanted)
+    if (find_schedule(session.schedules, name) == nullptr)
+      faults.push_back(input_error("there is no schedule '" + name + "'", suggest(name, known)));
+  if (wanted.empty()) faults.push_back(input_error("--schedules names no schedule"));
+  if (!faults.empty()) return fail(std::move(faults));
+  return wanted;
+}
+
+tl::expected<ScheduleQuery, ExitCode> schedule_query(const CLI::App& app, const Session& session) {
+  Diagnostics unknown;
   Diagnostics faults;
   ScheduleQuery query;
-  query.schedule = named_schedule(session, *text_of(app, "name"), faults);
+  query.schedule = named_schedule(session, *text_of(app, "name"), unknown);
   Result<Costs> costs = parse_costs(text_of(app, "--costs").value_or("1,1,1"));
   if (!costs) faults.insert(faults.end(), costs.error().begin(), costs.error().end());
   if (query.schedule != nullptr) {
@@ -86,11 +103,16 @@ Result<ScheduleQuery> schedule_query(const CLI::App& app, const Session& session
     else
       faults.insert(faults.end(), params.error().begin(), params.error().end());
   }
-  if (!faults.empty()) return fail(std::move(faults));
+  if (!unknown.empty()) {
+    unknown.insert(unknown.end(), faults.begin(), faults.end());
+    return tl::unexpected(report_faults(unknown));
+  }
+  if (!faults.empty()) return tl::unexpected(report_usage(faults));
   query.shape = {*integer_of(app, "--ranks"),
                  integer_of(app, "--chunks").value_or(query.schedule->default_chunks),
                  *integer_of(app, "--microbatches")};
-  if (Diagnostics bounds = check(query.shape); !bounds.empty()) return fail(std::move(bounds));
+  if (const Diagnostics bounds = check(query.shape); !bounds.empty())
+    return tl::unexpected(report_faults(bounds));
   query.workload = uniform_workload(query.shape, costs->stage);
   query.delay = costs->delay;
   return query;

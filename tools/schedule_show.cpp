@@ -85,8 +85,8 @@ Result<void> write_svg(const std::string& path, const ScheduleQuery& query, cons
 }
 
 ExitCode act_show(const CLI::App& app, const Session& session) {
-  const Result<ScheduleQuery> query = schedule_query(app, session);
-  if (!query) return report_faults(query.error());
+  const auto query = schedule_query(app, session);
+  if (!query) return query.error();
   const Result<Program> program = program_of(*query);
   if (!program) return report_faults(program.error());
   const Platform platform = constant_delay_platform(query->shape.ranks, query->delay);

@@ -28,6 +28,61 @@ TEST(ExitCode, UsageIsTwo) {
   EXPECT_EQ(workshop.sh("pipecast schedule show 1f1b -p 4").code, 2);
 }
 
+/// A value that is none of its option, for every option whose value has a form.
+TEST(ExitCode, AMalformedOptionValueIsUsage) {
+  const Workshop workshop;
+  workshop.write("s.yaml", scenario_with("  schedule: 1f1b\n  ranks: 2\n  microbatches: 2\n"));
+  const std::string schedule = " 1f1b -p 4 -m 8 ";
+  const std::pair<std::string, const char*> lines[] = {
+      {"schedule show" + schedule + "--costs 1,x,1", "'x' is not a number from 0 to 1e9"},
+      {"schedule show" + schedule + "--costs 1,1", "has 2 numbers"},
+      {"schedule show" + schedule + "--costs 1e308,1,1", "'1e308' is not a number from 0 to 1e9"},
+      {"schedule show" + schedule + "--param k", "is not NAME=VALUE"},
+      {"schedule show" + schedule + "--param k=1", "'k'"},
+      {"schedule show" + schedule + "--width 3", "--width"},
+      {"schedule show 1f1b -p x -m 8", "--ranks"},
+      {"schedule show 1f1b -p 4 -m 0", "--microbatches"},
+      {"schedule show" + schedule + "-v -1", "--chunks"},
+      {"schedule export" + schedule + "--costs ,", "is not a number"},
+      {"schedule check s.csv --dialect torch", "--dialect"},
+      {"formulas --schedules 1f1bb", "did you mean '1f1b'?"},
+      {"formulas --schedules ,", "--schedules names no schedule"},
+      {"compare s.yaml --schedules 1f1bb", "1f1bb"},
+      {"compare s.yaml --memory-limit much", "--memory-limit"},
+      {"compare s.yaml --engine fast", "--engine"},
+      {"compare s.yaml --trace-detail some", "--trace-detail"},
+      {"compare s.yaml --set x", "--set 'x'"},
+      {"run s.yaml --engine fast", "--engine"},
+      {"run s.yaml --trace-detail some", "--trace-detail"},
+      {"run s.yaml --set =1", "--set '=1'"},
+      {"run s.yaml --presets nowhere", "--presets"},
+      {"check s.yaml --set x", "--set 'x'"},
+      {"platform list --presets nowhere", "--presets"},
+      {"platform show dgx-h100-ib --set nodes", "--set 'nodes'"},
+      {"platform ping dgx-h100-ib 0 8 --set nodes", "--set 'nodes'"},
+      {"platform ping dgx-h100-ib 0 8 --bytes much", "--bytes: "},
+      {"platform ping dgx-h100-ib 0 8 --bytes 2MiB-1MiB", "--bytes: "},
+      {"platform ping dgx-h100-ib --collective all-reduce --group 0-x", "--group: "},
+      {"platform ping dgx-h100-ib --collective all-reduce --group 0-999999", "--group: "},
+      {"platform ping dgx-h100-ib --collective all-reduce --group 0,0", "--group: "},
+      {"platform ping dgx-h100-ib --collective gather", "--collective"},
+      {"platform ping dgx-h100-ib --collective all-reduce --algorithm star", "--algorithm"},
+      {"platform ping dgx-h100-ib 0 8 --engine fast", "--engine"},
+      {"import t.json --engine fast", "--engine"},
+      {"import t.json --set x", "--set"},
+      {"sweep s.yaml --out s.db --jobs many", "--jobs"},
+      {"sweep s.yaml --out s.db --shard 3/2", "--shard"},
+      {"sweep s.yaml --out s.db --presets nowhere", "--presets"},
+      {"study rank s.db tensor", "is not KEY=VALUE"},
+  };
+  for (const auto& [line, message] : lines) {
+    const Outcome outcome = workshop.sh("pipecast " + line);
+    EXPECT_EQ(outcome.code, 2) << line << "\n" << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, message)) << line << "\n" << outcome.err;
+    EXPECT_EQ(outcome.out, "") << line;
+  }
+}
+
 TEST(ExitCode, AnUnknownCommandGetsASuggestion) {
   const Workshop workshop;
   const Outcome top = workshop.sh("pipecast rum x.yaml");
@@ -48,11 +103,6 @@ TEST(ExitCode, TheUsersInputIsOne) {
   workshop.write("bad.yaml", scenario_with("  schedule: 1f1b\n  ranks: four\n  microbatches: 8\n"));
   EXPECT_EQ(workshop.sh("pipecast run bad.yaml").code, 1);
   EXPECT_EQ(workshop.sh("pipecast schedule show 1f1bb -p 4 -m 8").code, 1);
-  EXPECT_EQ(workshop.sh("pipecast schedule show 1f1b -p 4 -m 8 --costs 1,x,1").code, 1);
-  const Outcome huge = workshop.sh("pipecast schedule show 1f1b -p 4 -m 8 --costs 1e308,1,1");
-  EXPECT_EQ(huge.code, 1);
-  EXPECT_TRUE(contains(huge.err, "'1e308' is not a number from 0 to 1e9")) << huge.err;
-  EXPECT_EQ(workshop.sh("pipecast schedule show 1f1b -p 4 -m 8 --param k=1").code, 1);
   EXPECT_EQ(workshop.sh("pipecast schedule check missing.csv").code, 1);
 }
 

@@ -33,6 +33,18 @@ TEST(PlatformCommand, ShowsATopologyAndDrawsIt) {
   EXPECT_TRUE(contains(again.out, "c: 16 devices"));
 }
 
+/// A system is an accelerator of the catalogue and a preset: what draws is the preset.
+TEST(PlatformCommand, APresetIsShownBeforeAnAcceleratorOfItsName) {
+  const Workshop workshop;
+  const Outcome show = workshop.sh("pipecast platform show cloudmatrix384 --svg c.svg");
+  EXPECT_EQ(show.code, 0) << show.err;
+  EXPECT_TRUE(contains(show.out, "cloudmatrix384: 384 devices")) << show.out;
+  EXPECT_TRUE(contains(workshop.read("c.svg"), "<svg"));
+  const Outcome device = workshop.sh("pipecast platform show ascend_910b1 --svg d.svg");
+  EXPECT_EQ(device.code, 2);
+  EXPECT_TRUE(contains(device.err, "ascend_910b1 is an accelerator, --svg is for platforms"));
+}
+
 TEST(PlatformCommand, SaysWhereNumbersAreFrom) {
   const Workshop workshop;
   const Outcome device = workshop.sh("pipecast platform show ascend_910b1");
