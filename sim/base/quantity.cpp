@@ -182,9 +182,10 @@ tl::expected<std::int64_t, std::string> parse_integer(std::string_view text) {
 std::string format(Seconds duration) {
   const double magnitude = std::abs(duration.value);
   if (magnitude == 0) return "0 s";
-  if (magnitude < 1e-6) return fmt::format("{:.4g} ns", duration.value * 1e9);
-  if (magnitude < 1e-3) return fmt::format("{:.6g} us", duration.value * 1e6);
-  if (magnitude < 1) return fmt::format("{:.6g} ms", duration.value * 1e3);
+  // What rounds to 1000 of a unit is 1 of the next.
+  if (magnitude < 0.99995e-6) return fmt::format("{:.4g} ns", duration.value * 1e9);
+  if (magnitude < 0.9999995e-3) return fmt::format("{:.6g} us", duration.value * 1e6);
+  if (magnitude < 0.9999995) return fmt::format("{:.6g} ms", duration.value * 1e3);
   return fmt::format("{:.6g} s", duration.value);
 }
 
@@ -197,7 +198,11 @@ std::string format(Bytes amount) {
 }
 
 std::string format(BytesPerSecond rate) {
+  constexpr double kFourDigits = 9999.5e9;
+  constexpr double kNoLink = 1e18;
   if (rate.value < 1e9) return fmt::format("{:.4g} MB/s", rate.value / 1e6);
+  if (rate.value >= kFourDigits && rate.value < kNoLink)
+    return fmt::format("{:.0f} GB/s", rate.value / 1e9);
   return fmt::format("{:.4g} GB/s", rate.value / 1e9);
 }
 

@@ -13,7 +13,9 @@ constexpr int kDeviceWidth = 56;
 constexpr int kDeviceHeight = 26;
 constexpr int kGap = 8;
 constexpr int kTitle = 18;
-constexpr int kPerRow = 4;
+constexpr std::size_t kPerRow = 4;
+constexpr std::size_t kShownOutside = 4;  ///< groups of groups of groups
+constexpr int kWidest = 1120;             ///< of a row, where one member is not wider
 constexpr std::int32_t kShownGrid = 24;
 
 struct Size {
@@ -51,18 +53,31 @@ void add_box(std::string& svg, int x, int y, Size size, std::string_view fill) {
 
 Size member_size(const TopologyGroup& group);
 
-/// Members in rows of four under a title.
+/// A row of members: the first one that is not in it, and its size.
+struct Row {
+  std::size_t end = 0;
+  Size size;
+};
+
+/// At most four, as many as the page is wide.
+Row row_from(const TopologyGroup& group, std::size_t first) {
+  Row row{first, {}};
+  for (; row.end < std::min(first + kPerRow, group.members.size()); ++row.end) {
+    const Size member = member_size(group.members[row.end]);
+    if (row.end > first && row.size.width + member.width > kWidest) break;
+    row.size.width += member.width + kGap;
+    row.size.height = std::max(row.size.height, member.height);
+  }
+  return row;
+}
+
+/// Members in rows under a title.
 Size group_size(const TopologyGroup& group) {
   Size size{0, kTitle + kGap};
-  for (std::size_t first = 0; first < group.members.size(); first += kPerRow) {
-    Size row;
-    for (std::size_t at = first; at < std::min(first + kPerRow, group.members.size()); ++at) {
-      const Size member = member_size(group.members[at]);
-      row.width += member.width + kGap;
-      row.height = std::max(row.height, member.height);
-    }
-    size.width = std::max(size.width, row.width);
-    size.height += row.height + kGap;
+  for (Row row; row.end < group.members.size();) {
+    row = row_from(group, row.end);
+    size.width = std::max(size.width, row.size.width);
+    size.height += row.size.height + kGap;
   }
   size.width = std::max(size.width + kGap, 120);
   if (group.hidden > 0) size.height += kTitle;
@@ -70,7 +85,10 @@ Size group_size(const TopologyGroup& group) {
 }
 
 Size member_size(const TopologyGroup& group) {
-  return group.members.empty() ? Size{kDeviceWidth, kDeviceHeight} : group_size(group);
+  if (!group.members.empty()) return group_size(group);
+  constexpr int kLetter = 7;
+  return {std::max(kDeviceWidth, 10 + kLetter * static_cast<int>(group.label.size())),
+          kDeviceHeight};
 }
 
 void draw(std::string& svg, const TopologyGroup& group, int x, int y, int depth) {
@@ -84,18 +102,28 @@ void draw(std::string& svg, const TopologyGroup& group, int x, int y, int depth)
   add_box(svg, x, y, size, kFills[std::min(depth, 4)]);
   add_text(svg, x + kGap, y + 15, fmt::format("{} ({} devices)", group.label, group.devices));
   int top = y + kTitle + kGap;
-  for (std::size_t first = 0; first < group.members.size(); first += kPerRow) {
+  for (std::size_t first = 0; first < group.members.size();) {
+    const Row row = row_from(group, first);
     int left = x + kGap;
-    int height = 0;
-    for (std::size_t at = first; at < std::min(first + kPerRow, group.members.size()); ++at) {
-      draw(svg, group.members[at], left, top, depth + 1);
-      left += member_size(group.members[at]).width + kGap;
-      height = std::max(height, member_size(group.members[at]).height);
+    for (; first < row.end; ++first) {
+      draw(svg, group.members[first], left, top, depth + 1);
+      left += member_size(group.members[first]).width + kGap;
     }
-    top += height + kGap;
+    top += row.size.height + kGap;
   }
   if (group.hidden > 0)
     add_text(svg, x + kGap, y + size.height - 6, fmt::format("and {} more", group.hidden));
+}
+
+/// Levels of groups inside; a group of many levels keeps fewer members, or the page is endless.
+int shorten(TopologyGroup& group) {
+  int inside = 0;
+  for (TopologyGroup& member : group.members) inside = std::max(inside, 1 + shorten(member));
+  if (inside > 2 && group.members.size() > kShownOutside) {
+    group.hidden += group.members.size() - kShownOutside;
+    group.members.resize(kShownOutside);
+  }
+  return inside;
 }
 
 std::string framed(Size size, const std::string& body) {
@@ -136,7 +164,8 @@ std::string torus_svg(const Platform& platform, const TorusRouting& torus) {
 std::string topology_svg(const Platform& platform) {
   if (const auto* torus = std::get_if<TorusRouting>(&platform.routing))
     return torus_svg(platform, *torus);
-  const TopologyGroup whole = topology_groups(platform, kShownMembers);
+  TopologyGroup whole = topology_groups(platform, kShownMembers);
+  shorten(whole);
   std::string svg;
   draw(svg, whole, kGap, kGap, 0);
   return framed(member_size(whole), svg);

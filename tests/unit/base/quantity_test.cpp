@@ -50,6 +50,9 @@ TEST(Quantity, FormatsWithTheUnitThatReadsBest) {
   EXPECT_EQ(format(Seconds{1.456749}), "1.45675 s");
   EXPECT_EQ(format(Bytes{1288490188.8}), "1.20 GiB");
   EXPECT_EQ(format(BytesPerSecond{50e9}), "50 GB/s");
+  EXPECT_EQ(format(BytesPerSecond{20349.7e9}), "20350 GB/s");
+  EXPECT_EQ(format(Seconds{(3.6e-6 - 1.6e-6) / 2}), "1 us");
+  EXPECT_EQ(format(Seconds{0.99999999e-3}), "1 ms");
 }
 
 TEST(Quantity, NumbersReadBackTheSame) {

@@ -76,6 +76,28 @@ TEST(TopologySvg, DrawsEveryDeviceOnce) {
   }
 }
 
+/// Boxes are as wide as their names, and a page of many levels stays one.
+TEST(TopologySvg, LargeMachinesStayReadable) {
+  Platform platform;
+  RoutingLevel level{"node", {}, {}, {}};
+  std::vector<RoutingLevel> levels(4, level);
+  for (int device = 0; device < 4096; ++device) {
+    platform.devices.push_back({"node" + std::to_string(device), "", {}, 1});
+    int size = 8;
+    for (RoutingLevel& each : levels) {
+      each.group_of.push_back(device / size);
+      size *= 8;
+    }
+  }
+  platform.routing = LevelRouting{levels};
+  const std::string svg = topology_svg(platform);
+  EXPECT_EQ(svg.substr(0, svg.find('\n')).find("viewBox=\"0 0 1"), svg.find("viewBox")) << svg;
+  EXPECT_NE(svg.find("and 4 more"), std::string::npos);
+  EXPECT_NE(svg.find(">node512<"), std::string::npos);
+  EXPECT_NE(svg.find("width=\"59\""), std::string::npos);  // 10 + 7 letters of 7
+  EXPECT_LT(svg.size(), 200000u);
+}
+
 TEST(TopologySvg, EscapesNames) {
   Platform platform = constant_delay_platform(2, Seconds{1e-6});
   platform.devices[0].name = "a<b>&\"c";
