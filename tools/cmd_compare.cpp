@@ -11,6 +11,7 @@
 #include "tools/console.hpp"
 #include "tools/output_file.hpp"
 #include "tools/scenario_arguments.hpp"
+#include "tools/schedule_arguments.hpp"
 
 namespace pipecast {
 namespace {
@@ -34,7 +35,6 @@ void declare_compare(CLI::App& app) {
 
 tl::expected<CompareOptions, std::string> compare_options(const CLI::App& app) {
   CompareOptions options;
-  if (const auto names = text_of(app, "--schedules")) options.schedules = listed(*names);
   if (text_of(app, "--engine") == "longest-path") options.engine = Engine::LongestPath;
   if (const auto text = text_of(app, "--memory-limit")) {
     const auto bytes = parse_quantity(*text, Dimension::Memory);
@@ -110,6 +110,11 @@ ExitCode act_compare(const CLI::App& app, const Session& plain_session) {
   auto options = compare_options(app);
   if (!options) return report_usage(options.error());
   const Session session = with_presets(app, plain_session);
+  if (given(app, "--schedules")) {
+    Result<std::vector<std::string>> names = named_schedules(app, session);
+    if (!names) return report_usage(names.error());
+    options->schedules = std::move(*names);
+  }
   const std::string path = *text_of(app, "scenario");
   const Result<Scenario> scenario = read_scenario_file(path, session.context(), *overrides);
   if (!scenario) return report_faults(scenario.error());

@@ -7,6 +7,7 @@
 #include "tools/commands.hpp"
 #include "tools/console.hpp"
 #include "tools/output_file.hpp"
+#include "tools/schedule_arguments.hpp"
 
 namespace pipecast {
 namespace {
@@ -20,20 +21,12 @@ void declare_formulas(CLI::App& app) {
 
 /// The schedules asked for, in the order of the registry.
 Result<std::vector<ScheduleInfo>> chosen(const CLI::App& app, const Session& session) {
-  const auto names = text_of(app, "--schedules");
-  if (!names) return session.schedules;
-  std::vector<std::string> known;
-  for (const ScheduleInfo& info : session.schedules) known.emplace_back(info.name);
-  Diagnostics faults;
-  const std::vector<std::string> wanted = listed(*names);
-  for (const std::string& name : wanted)
-    if (find_schedule(session.schedules, name) == nullptr)
-      faults.push_back(input_error("there is no schedule '" + name + "'", suggest(name, known)));
-  if (wanted.empty()) faults.push_back(input_error("--schedules names no schedule"));
-  if (!faults.empty()) return fail(std::move(faults));
+  const Result<std::vector<std::string>> wanted = named_schedules(app, session);
+  if (!wanted) return fail(wanted.error());
   std::vector<ScheduleInfo> result;
   for (const ScheduleInfo& info : session.schedules)
-    if (std::find(wanted.begin(), wanted.end(), info.name) != wanted.end()) result.push_back(info);
+    if (std::find(wanted->begin(), wanted->end(), info.name) != wanted->end())
+      result.push_back(info);
   return result;
 }
 

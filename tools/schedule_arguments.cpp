@@ -74,6 +74,21 @@ void declare_schedule_options(CLI::App& app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+Result<std::vector<std::string>> named_schedules(const CLI::App& app, const Session& session) {
+  std::vector<std::string> known;
+  for (const ScheduleInfo& info : session.schedules) known.emplace_back(info.name);
+  const auto names = text_of(app, "--schedules");
+  if (!names) return known;
+  Diagnostics faults;
+  std::vector<std::string> wanted = listed(*names);
+  for (const std::string& name : wanted)
+    if (find_schedule(session.schedules, name) == nullptr)
+      faults.push_back(input_error("there is no schedule '" + name + "'", suggest(name, known)));
+  if (wanted.empty()) faults.push_back(input_error("--schedules names no schedule"));
+  if (!faults.empty()) return fail(std::move(faults));
+  return wanted;
+}
+
 tl::expected<ScheduleQuery, ExitCode> schedule_query(const CLI::App& app, const Session& session) {
   Diagnostics unknown;
   Diagnostics faults;

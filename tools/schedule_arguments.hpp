@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "schedules/schedule.hpp"
 #include "sim/model/workload.hpp"
@@ -10,6 +11,10 @@ namespace pipecast {
 
 /// NAME -p P -m M [-v V] [--costs F,I,W[,C]] [--param k=v]: a schedule of the catalogue on a shape.
 void declare_schedule_options(CLI::App& app);
+
+/// The names of `--schedules A,B,…`, each of them known and at least one; all of the session's when
+/// the option is not given.
+Result<std::vector<std::string>> named_schedules(const CLI::App& app, const Session& session);
 
 /// What those options ask for. Times are in ticks: one tick is one second of the model's clock.
 struct ScheduleQuery {

@@ -45,7 +45,7 @@ Place place_of(const ZonePoint& point, std::size_t levels) {
   if (word == "door") return {Role::Door};
   if (word != "up" && word != "down") return {};
   std::string_view numbers = take_last(rest, ' ');
-  constexpr std::int64_t kMost = std::int64_t{1} << 31U;
+  constexpr std::int64_t kMost = std::int64_t{1} << 30U;
   const auto lane = number_of(take_last(numbers, '.'), static_cast<std::int64_t>(kMaxXmlPoints));
   const auto group = number_of(take_last(numbers, '.'), kMost);
   const auto level = number_of(numbers, static_cast<std::int64_t>(levels));
@@ -133,6 +133,10 @@ class LevelsReader {
     for (std::size_t level = 0;; ++level) {
       const std::string* name = property(zone_, fmt::format("level {}", level));
       if (name == nullptr) break;
+      if (level == kMostLevels) {
+        build_.source.fault(zone_, fmt::format("more than {} levels", kMostLevels));
+        break;
+      }
       routing_.levels.push_back({*name, std::vector<std::int32_t>(devices_, -1),
                                  std::vector<Links>(devices_), std::vector<Links>(devices_)});
       unit_level_.push_back(std::nullopt);
@@ -330,6 +334,7 @@ class LevelsReader {
     return point_of_[device];
   }
 
+  static constexpr std::size_t kMostLevels = 32;
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
   XmlBuilder& build_;

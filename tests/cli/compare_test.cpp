@@ -27,7 +27,7 @@ TEST(Compare, SuggestsAScheduleAndAUnit) {
   const Workshop workshop;
   const Outcome name =
       workshop.sh("pipecast compare scenarios/zero-bubble-1.5b.yaml --schedules zbh1");
-  EXPECT_EQ(name.code, 1);
+  EXPECT_EQ(name.code, 2);
   EXPECT_NE(name.err.find("did you mean 'zb-h1'?"), std::string::npos) << name.err;
   EXPECT_EQ(workshop.sh("pipecast compare scenarios/zero-bubble-1.5b.yaml --memory-limit 40").code,
             2);

@@ -63,7 +63,7 @@ TEST(Formulas, OfSomeSchedulesOnly) {
   EXPECT_EQ(outcome.out.find("gpipe\n"), std::string::npos);
   EXPECT_NE(outcome.out.find("\nzb-h2\n"), std::string::npos);
   const Outcome unknown = workshop.sh("pipecast formulas --schedules 1f1b,zbh2");
-  EXPECT_EQ(unknown.code, 1);
+  EXPECT_EQ(unknown.code, 2);
   EXPECT_NE(unknown.err.find("did you mean 'zb-h2'"), std::string::npos) << unknown.err;
 }
 

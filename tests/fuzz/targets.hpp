@@ -143,11 +143,31 @@ inline void require_routes(const Platform& platform) {
     }
 }
 
+/// By levels where they can be written so: the same platform comes back.
+inline void platform_levels(const Platform& platform) {
+  const Result<std::string> text = write_levels_xml(platform);
+  if (!text) return require_sound(text.error());
+  const auto again = read_platform_xml(*text, "nowhere/machine.xml");
+  require(again.has_value(), "levels that we write can be read");
+  require(again->devices == platform.devices && again->links == platform.links,
+          "levels keep devices and links");
+  const auto devices = static_cast<std::int32_t>(platform.devices.size());
+  for (std::int32_t from = 0; from < devices; ++from)
+    for (std::int32_t to = 0; to < devices; ++to) {
+      if (from == to) continue;
+      const Result<Route> way = route(platform, {from}, {to});
+      const Result<Route> back = route(*again, {from}, {to});
+      require(way.has_value() == back.has_value(), "levels keep what is reached");
+      if (way) require(*way == *back, "levels keep every route");
+    }
+}
+
 inline void platform_xml(std::string_view input) {
   const auto result = read_platform_xml(input, "nowhere/machine.xml");
   if (!result) return require_sound(result.error());
   require_routes(*result);
   if (result->devices.size() > 48) return;
+  if (std::holds_alternative<LevelRouting>(result->routing)) return platform_levels(*result);
   const Result<std::string> text = write_platform_xml(*result);
   require(text.has_value(), "what was read can be written");
   const auto again = read_platform_xml(*text, "nowhere/machine.xml");
