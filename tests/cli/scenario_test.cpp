@@ -166,8 +166,9 @@ TEST(Scenario, ExpertsAndMessagesMakeAStepLongerThanClosedFormsSay) {
   for (const auto& json : {shared, closed})
     for (const auto& level : json["fabric"])
       for (const auto& traffic : level["traffic"])
-        if (level["level"] == "leaf" && traffic["kind"] == "expert")
+        if (level["level"] == "leaf" && traffic["kind"] == "expert") {
           EXPECT_NEAR(traffic["bytes"].get<double>(), across, 1e-9 * across);
+        }
   const auto trace = nlohmann::json::parse(workshop.read("t.json"));
   EXPECT_GT(durations_us(trace, 1, "EXPERT").first, 1.2 * durations_us(trace, 1, "EXPERT").second);
 }
