@@ -72,13 +72,11 @@ TEST(GroupContention, AnExchangeAndAMessageShareACard) {
   const double left = made.message.value - (exchange_begins - message_before) * kCard;
   ASSERT_GT(left, exchange);
   const double second_ends = exchange_begins + 2 * exchange / kCard;
-  const double first_arrives = second_ends + (left - exchange) / kCard;
   // The second message leaves when the second forward has ended; both share the card until the
   // first has arrived.
   const double second_sends = second_ends + kLeaf;
   const double first_left = left - exchange - (second_sends - second_ends) * kCard;
   const double first_there = second_sends + 2 * first_left / kCard;
-  (void)first_arrives;
   // Rank 1 computes its first forward from there; its exchange and the second message use different
   // directions of the cards of rank 1 only: the message comes in while the ring does too.
   const double message_left = made.message.value - first_left;
