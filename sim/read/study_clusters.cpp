@@ -70,9 +70,6 @@ std::vector<AcceleratorQuote> read_accelerator_quotes(const YamlCursor& quotes) 
     for (const AcceleratorField& field : kAcceleratorFields)
       if (const auto amount = given.find(field.rule.name))
         if (const auto value = read_uncertain(*amount, field.rule)) quote.*field.member = *value;
-    if (quote.price_per_device.high > 0 && quote.rent_per_device_hour.high > 0)
-      given.fault_at_key(fmt::format("{} gives a price and a rent", given.path()),
-                         "offer the same machine twice, bought and rented, to compare them");
     result.push_back(std::move(quote));
   }
   return result;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "schedules/schedule.hpp"
 #include "sim/graph/task_graph.hpp"
@@ -98,7 +99,10 @@ TEST(MixedMachine, StagesOnASlowerAcceleratorAreSlowRanks) {
       };
       const std::vector<double> mine = blame(mixed, one);
       const std::vector<double> theirs = blame(slowed, other);
-      for (std::size_t rank = 0; rank < 4; ++rank) EXPECT_NEAR(mine[rank], theirs[rank], 1e-12);
+      // Which of equally slow ranks decides may differ; none of the fast ones does.
+      EXPECT_NEAR(std::accumulate(mine.begin(), mine.end(), 0.0),
+                  std::accumulate(theirs.begin(), theirs.end(), 0.0), 1e-12);
+      EXPECT_NEAR(std::accumulate(mine.begin(), mine.begin() + first, 0.0), 0, 1e-12);
       EXPECT_GT(*std::max_element(mine.begin() + first, mine.end()), 0);
     }
 }
