@@ -323,6 +323,11 @@ void list_runtime(Listing& listing, const Scenario& scenario) {
   listing.line("transfers", policy_name(scenario.transfers));
   listing.block("overheads");
   listing.line("overheads.operation", seconds_text(workload.overheads.operation));
+  if (!workload.stage_operation.empty()) {
+    std::vector<std::string> stages;
+    for (const Seconds more : workload.stage_operation) stages.push_back(seconds_text(more));
+    listing.line("overheads.stage_operation", fmt::format("[{}]", fmt::join(stages, ", ")));
+  }
   listing.line("overheads.gap", seconds_text(workload.overheads.gap));
   listing.line("overheads.message", seconds_text(workload.overheads.message));
   const bool full = workload.first_stage_input_gradient == FirstStageInputGradient::Full;

@@ -4,8 +4,8 @@
 
 #include "sim/graph/fabric_traffic.hpp"
 #include "sim/graph/group_flows.hpp"
-#include "sim/model/replica_devices.hpp"
 #include "sim/graph/task_graph.hpp"
+#include "sim/model/replica_devices.hpp"
 
 namespace pipecast {
 

@@ -65,15 +65,35 @@ OverlapCost read_overlap(const YamlCursor& given) {
           pipecast::bind<OverlapRatio>(kRatioField, given.fields(fields)).ratio};
 }
 
+constexpr std::string_view kStageOperationKey = "stage_operation";
+
+/// More of `operation` for each stage; empty when it is left out or at fault.
+std::vector<Seconds> read_stage_operation(const YamlCursor& overheads, int stages) {
+  const auto given = overheads.find(kStageOperationKey);
+  if (!given) return {};
+  if (!given->is_list() || given->size() != static_cast<std::size_t>(stages)) {
+    given->fault(
+        fmt::format("stage_operation must be a list of times, one for each of {} stages", stages),
+        "what operations of a stage add to overheads.operation");
+    return {};
+  }
+  const FieldInfo time{std::string(kStageOperationKey), FieldKind::Time, 0, 1e6, {}, {}, {}};
+  std::vector<Seconds> seconds;
+  for (const YamlCursor& item : given->children())
+    if (const auto value = item.field(time)) seconds.push_back(Seconds{std::get<double>(*value)});
+  return seconds.size() == given->size() ? seconds : std::vector<Seconds>{};
+}
+
 }  // namespace
 
 void read_runtime(const YamlCursor& root, const std::optional<YamlCursor>& workload,
                   Workload& costs) {
   if (const auto given = find_once(root, workload, kRuntimeKeys[0])) {
     const auto fields = describe<Overheads>(kOverheadFields);
-    costs.overheads = pipecast::bind<Overheads>(kOverheadFields, given->fields(fields));
+    costs.overheads =
+        pipecast::bind<Overheads>(kOverheadFields, given->fields(fields, {kStageOperationKey}));
     // What is given is that of every device.
-    costs.stage_operation.clear();
+    costs.stage_operation = read_stage_operation(*given, costs.stages);
     for (CostsOn& own : costs.on) own.operation = {};
   }
   if (const auto given = find_once(root, workload, kRuntimeKeys[1])) {

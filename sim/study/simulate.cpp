@@ -11,8 +11,8 @@
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
 #include "sim/study/estimate_step.hpp"
-#include "sim/study/expected_transfer.hpp"
 #include "sim/study/even_stages.hpp"
+#include "sim/study/expected_transfer.hpp"
 #include "sim/study/imperfect_runs.hpp"
 #include "sim/study/run_warnings.hpp"
 

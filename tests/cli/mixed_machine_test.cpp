@@ -87,7 +87,7 @@ TEST(MixedMachine, EveryCommandNamesTheAccelerators) {
   EXPECT_NE(shown.find("32 × a100_sxm4_80gb"), std::string::npos) << shown;
   EXPECT_NE(shown.find("32 × h100_sxm5_80gb"), std::string::npos) << shown;
   const Outcome listed = workshop.sh("pipecast check --show-defaults " + path);
-  EXPECT_NE(listed.out.find("accelerators: [{nodes: 4-7, accelerator: a100_sxm4_80gb"),
+  EXPECT_NE(listed.out.find("accelerators: [{nodes: 4-7, accelerator: \"a100_sxm4_80gb"),
             std::string::npos)
       << listed.out;
   EXPECT_EQ(workshop.sh("pipecast run " + path + " --quiet --report r.html --trace t.json").code,

@@ -21,7 +21,7 @@ struct ReplicaCase {
   bool silent = false;                     ///< replicas exchange nothing
   std::vector<GroupExchange> inside = {};  ///< of every stage
   std::vector<CostsOn> on = {};
-  double slower = 1;                       ///< operations by this factor
+  double slower = 1;  ///< operations by this factor
 };
 
 inline Workload workload_of(const ReplicaCase& made) {
