@@ -18,6 +18,10 @@ namespace {
 
 constexpr std::uint32_t kNone = 0xffffffffU;
 
+/// Undisturbed exchanges between replicas that are not alike only make their members wait for each
+/// other; above so many tasks that is left out.
+constexpr std::int64_t kMostWaitingTasks = 4'000'000;
+
 /// What replicas exchange, as tasks of their graph.
 class Replicator {
  public:
@@ -347,11 +351,11 @@ Result<ReplicatedGraph> loud(const Request& request) {
   if (Result<void> built = replicator.build(*exchanges); !built) return fail(built.error());
   const bool closed = request.groups.operations.empty() ||
                       request.layout.group_traffic.as == GroupTraffic::As::ClosedForm;
+  const std::int64_t more = tasks + lowered_tasks(request.groups, count, request.pieces());
   if (request.may_leave_out(replicas.graph().routes)) {
     if (auto one = folded(request, replicas, {})) return std::move(*one);
-    if (closed) return all_of(request, replicas, {});
+    if (closed || more > kMostWaitingTasks) return all_of(request, replicas, {});
   }
-  const std::int64_t more = tasks + lowered_tasks(request.groups, count, request.pieces());
   if (more > kMaxReplicatedTasks) return fail(too_many(count, more));
   std::vector<OperationEnd> ends =
       lower_group_exchanges(request.groups, request.pieces(), replicas);

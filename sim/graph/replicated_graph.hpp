@@ -40,8 +40,8 @@ inline constexpr std::int64_t kMaxReplicatedTasks = 64'000'000;
 ///
 /// Under GroupTraffic::As::Automatic exchanges inside operations are left out of the graph, not of
 /// the traffic, where one replica stands for all and groups_are_undisturbed(): they would change
-/// nothing. Errors: those of build_task_graph, plan_collective and plan_group_exchanges; too many
-/// tasks.
+/// nothing; and, replicas unlike, where all together would be more than four million tasks. Errors:
+/// those of build_task_graph, plan_collective and plan_group_exchanges; too many tasks.
 Result<ReplicatedGraph> build_replicated_graph(const Program& program, const Workload& workload,
                                                const Platform& platform,
                                                const ParallelLayout& layout,
