@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "sim/cost/ulysses.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -289,6 +291,9 @@ Result<TrainingPlan> with_stages(TrainingPlan plan, const DeviceModel& device,
                                  const ClusterLinks& links) {
   if (Diagnostics faults = check(plan.layout, plan.model); !faults.empty())
     return fail(std::move(faults));
+  if (plan.communication.context == ContextExchange::Ulysses)
+    if (Diagnostics faults = check_ulysses(plan.layout, plan.model); !faults.empty())
+      return fail(std::move(faults));
   switch (plan.split.kind) {
     case SplitChoice::Kind::Balanced:
       plan.stages = balanced_stages(plan, device, links);
