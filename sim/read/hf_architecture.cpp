@@ -94,13 +94,14 @@ constexpr std::array<std::string_view, 173> kHarmless{
 // clang-format on
 
 /// Keys that change nothing with this value.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kNeutral{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kNeutral{{
     {"_remove_final_layer_norm", "false"},
     {"attention_output_gate", "false"},
     {"do_layer_norm_before", "true"},
     {"full_attn_mod", "1"},
     {"lm_head_bias", "false"},
     {"mlp_type", "default"},
+    {"norm_type", "layer_norm"},
     {"parallel_attn", "false"},
     {"qk_layernorm", "false"},
 }};

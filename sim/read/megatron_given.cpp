@@ -19,6 +19,22 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kProgramN
     {"fp4", "fp4-format"},
 }};
 
+/// A choice as Python prints it: `AttnBackend.auto`, `torch.bfloat16`.
+std::string printed_choice(std::string_view word, const std::string& fallback,
+                           std::span<const std::string> allowed) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTypes{
+      {{"torch.bfloat16", "bf16"},
+       {"torch.float16", "fp16"},
+       {"torch.float32", "fp32"},
+       {"torch.uint8", "fp8"}}};
+  for (const std::string& choice : allowed) {
+    if (word.find("." + choice) != std::string_view::npos) return choice;
+    for (const auto& [printed, meant] : kTypes)
+      if (word == printed && meant == choice) return choice;
+  }
+  return fallback;
+}
+
 }  // namespace
 
 MegatronArguments::MegatronArguments(MegatronWords words) : dumped_(!words.command_line) {
@@ -86,6 +102,7 @@ std::string MegatronArguments::choice(const std::string& name, const std::string
   if (find(name) == nullptr) return fallback;
   const std::string word = text(name);
   if (std::find(allowed.begin(), allowed.end(), word) != allowed.end()) return word;
+  if (dumped_) return printed_choice(word, fallback, allowed);
   fault(name, fmt::format("--{} is '{}'", name, shown(word)), suggest(word, allowed));
   return fallback;
 }

@@ -91,6 +91,23 @@ TEST(MegatronArguments, ASavedNamespaceAndAPrintedTable) {
   EXPECT_EQ(table->layout.data, 8);
 }
 
+TEST(MegatronArguments, ADumpHasEveryArgumentInPythonsWords) {
+  const auto run = read_megatron_arguments(
+      "Namespace(attention_backend=<AttnBackend.unfused: 3>, bf16=True, add_bias_linear=True, "
+      "use_precision_aware_optimizer=True, main_grads_dtype=torch.bfloat16, hidden_dropout=0.0, "
+      "recompute_granularity='selective', recompute_modules=['core_attn', 'moe'], fp8='e4m3', "
+      "fp8_recipe='blockwise', cuda_graph_impl='none', some_new_argument=3, world_size=8)",
+      "args.txt");
+  ASSERT_TRUE(run) << complaint(run);
+  EXPECT_FALSE(run->kernels.fused_attention);
+  EXPECT_EQ(run->memory.gradient_bytes, 2);
+  EXPECT_EQ(run->precision, "fp8-blockwise");
+  EXPECT_EQ(run->layout.recompute, Recompute::Selective);
+  EXPECT_TRUE(notes_mention(*run, "--recompute-modules moe"));
+  EXPECT_FALSE(notes_mention(*run, "cuda-graph-impl"));
+  EXPECT_FALSE(notes_mention(*run, "some-new-argument"));
+}
+
 TEST(MegatronArguments, BatchesThatDoNotDivideNameTheNearest) {
   const auto run = read_megatron_arguments(
       "--pipeline-model-parallel-size 2 --micro-batch-size 4 --global-batch-size 50 --bf16",
