@@ -22,6 +22,8 @@ void declare_source(CLI::App& app) {
   integer_option(app, "--stages", "P", "pipeline stages, where the code decides them (DeepSpeed)",
                  1, 1 << 16);
   integer_option(app, "--vocabulary", "V", "tokens, where the tokenizer decides them", 1, 1 << 26);
+  integer_option(app, "--sequence", "N", "tokens of a sequence, where the file does not say", 1,
+                 1 << 26);
   value_option(app, "--model", "PRESET|config.json", "the model, where the file names none");
 }
 
@@ -43,6 +45,7 @@ Result<FrameworkRun> source_of(const CLI::App& app, const Session& session) {
   hints.devices = integer_of(app, "--devices");
   hints.stages = integer_of(app, "--stages");
   hints.vocabulary = integer_of(app, "--vocabulary");
+  hints.sequence = integer_of(app, "--sequence");
   if (const auto name = text_of(app, "--model")) {
     const Result<ModelShape> shape = name->ends_with(".json")
                                          ? read_hf_file(*name)

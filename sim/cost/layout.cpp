@@ -251,7 +251,7 @@ void check_order(const std::vector<StageLayers>& stages, const TransformerModel&
       faults.push_back(
           infeasible("the embedding belongs to the first stage, after an encoder, and only there"));
     embeddings += stages[i].embedding ? 1 : 0;
-    if (stages[i].layers > 0 && embeddings == 0)
+    if (stages[i].layers > 0 && embeddings == 0 && !decoding)
       faults.push_back(infeasible("the embedding comes before the first layer"));
     decoding = decoding || stages[i].layers > 0;
     if (stages[i].head != (i + 1 == stages.size()))
@@ -286,6 +286,13 @@ Diagnostics check(const std::vector<StageLayers>& stages, const TransformerModel
   check_total(faults, "layers", total.layers, model.layers);
   check_total(faults, "multi-token prediction modules", total.mtp, model.mtp_layers);
   check_total(faults, "encoder layers", total.encoder, model.encoder.layers);
+  int largest = 0;
+  for (const StageLayers& stage : stages) largest = std::max(largest, stage.layers + stage.mtp);
+  if (layout.recompute == Recompute::Full && layout.recompute_layers > largest)
+    faults.push_back(infeasible("recompute_layers is " + std::to_string(layout.recompute_layers) +
+                                    ", the largest stage has " + std::to_string(largest) +
+                                    " layers",
+                                "at most " + std::to_string(largest) + ", or -1 for all"));
   return faults;
 }
 

@@ -117,7 +117,11 @@ void add_kind(StageFootprint& footprint, const StageContext& context, LayerKind 
   const auto& [model, layout, kernels, rules, stage, kinds, first, last] = context;
   const LayerActivation layer = layer_activation(model, layout, kernels, kind);
   const LayerActivation whole = layer_working_set(model, layout, kernels, kind);
-  for (int i = 0; i < count; ++i) add_layer(footprint.held, i < kept ? whole : layer);
+  const int together =
+      layout.recompute == Recompute::Full ? std::max(1, rules.layers_per_checkpoint) : 1;
+  const int again = std::max(0, count - kept);
+  for (int i = 0; i < count - again; ++i) add_layer(footprint.held, whole);
+  for (int i = 0; i < again; i += together) add_layer(footprint.held, layer);
   if (rules.second_attention_output && layout.context > 1)
     footprint.held[MemoryPart::AttentionOutput] +=
         count * tokens_of(layout, kernels).sharded * model.value_width();
@@ -129,7 +133,7 @@ void add_kind(StageFootprint& footprint, const StageContext& context, LayerKind 
     footprint.held_for_weight[MemoryPart::FeedForward] += count * remains;
   double working = backward_working(model, layout, kernels, kind);
   if (layout.recompute != Recompute::None)
-    working += std::max(0.0, whole.held().value - layer.held().value);
+    working += std::max(0.0, std::min(together, count) * whole.held().value - layer.held().value);
   footprint.backward[MemoryPart::Working] =
       std::max(footprint.backward[MemoryPart::Working], working);
 }

@@ -35,6 +35,8 @@ struct MemoryRules {
   Bytes workspace{64.0 * 1024 * 1024};   ///< of matrix libraries, inside the allocator
   Bytes outside{1024.0 * 1024 * 1024};   ///< context and communicators, outside the allocator
   double fragmentation = 0.05;           ///< of what is allocated: reserved and not used
+  int layers_per_checkpoint = 1;  ///< with full recomputation: layers that are computed again from
+                                  ///< one kept input
   double offload = 0;  ///< share of the activations that the host keeps between F and B, 0 to 1
 
   bool operator==(const MemoryRules&) const = default;

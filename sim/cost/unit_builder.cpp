@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/cost/ulysses.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -194,9 +196,10 @@ void UnitBuilder::context_exchange() {
   const ParallelLayout& layout = plan_.layout;
   if (layout.context == 1) return;
   const double heads = double{1} / layout.tensor;
-  const double key_value = plan_.model.has_latent_attention()
-                               ? plan_.model.query_width() + plan_.model.value_width()
-                               : 2.0 * plan_.model.key_value_heads * plan_.model.head_width;
+  const double key_value =
+      plan_.model.has_latent_attention()
+          ? plan_.model.query_width() + plan_.model.value_width()
+          : 2.0 * std::max(plan_.model.key_value_heads, layout.tensor) * plan_.model.head_width;
   const double whole = kElement * tokens_ * layout.context * key_value * heads;
   switch (plan_.communication.context) {
     case ContextExchange::Ring:
@@ -210,8 +213,10 @@ void UnitBuilder::context_exchange() {
       return;
     }
     case ContextExchange::Ulysses: {
-      const double own = kElement * tokens_ * heads *
-                         (plan_.model.query_width() + key_value + plan_.model.value_width());
+      const double copies = ulysses_copies(layout, plan_.model);
+      const double own =
+          kElement * tokens_ * heads *
+          (plan_.model.query_width() + copies * key_value + plan_.model.value_width());
       const double exchange_s = exchange_seconds(links_.context, own, 1);
       add_context(unit_.forward, own, exchange_s, 0);
       add_context(unit_.input, own, exchange_s, 0);

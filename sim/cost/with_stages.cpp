@@ -3,6 +3,7 @@
 
 #include "sim/cost/derive.hpp"
 #include "sim/cost/price_list.hpp"
+#include "sim/cost/ulysses.hpp"
 
 namespace pipecast {
 namespace {
@@ -69,6 +70,9 @@ Result<TrainingPlan> with_stages(TrainingPlan plan, const PlanMachine& machine,
                                  const Placement& placement) {
   if (Diagnostics faults = check(plan.layout, plan.model); !faults.empty())
     return fail(std::move(faults));
+  if (plan.communication.context == ContextExchange::Ulysses)
+    if (Diagnostics faults = check_ulysses(plan.layout, plan.model); !faults.empty())
+      return fail(std::move(faults));
   switch (plan.split.kind) {
     case SplitChoice::Kind::Balanced:
       plan.stages = balanced_stages(plan, machine, placement);

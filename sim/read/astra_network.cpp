@@ -44,49 +44,66 @@ std::optional<double> number(const YamlCursor& node, double minimum) {
   return std::nullopt;
 }
 
-void read_dimension(const std::array<std::optional<YamlCursor>, 4>& lists, std::size_t index,
-                    Grid& grid) {
+using Lists = std::array<std::optional<YamlCursor>, 4>;
+
+std::optional<YamlCursor> entry(const std::optional<YamlCursor>& list, std::size_t index) {
+  return list && index < list->size() ? std::optional(list->item(index)) : std::nullopt;
+}
+
+void read_dimension(const Lists& lists, std::size_t index, Grid& grid) {
   NetworkDimension dimension;
   const std::vector<std::string> words(kTopologyWords.begin(), kTopologyWords.end());
-  if (const auto word = lists[0]->item(index).choice(words))
+  const auto topology = entry(lists[0], index);
+  if (const auto word = topology ? topology->choice(words) : std::nullopt)
     dimension.topology =
         static_cast<Topology>(std::find(words.begin(), words.end(), *word) - words.begin());
-  const YamlCursor count = lists[1]->item(index);
-  if (const auto npus = count.integer(2, kMaxNpus)) {
+  const auto count = entry(lists[1], index);
+  if (const auto npus = count ? count->integer(2, kMaxNpus) : std::nullopt) {
     dimension.npus = static_cast<std::int32_t>(*npus);
     if (*npus * grid.npus > kMaxNpus)
-      count.fault(fmt::format("the network has more than {} NPUs", kMaxNpus));
+      count->fault(fmt::format("the network has more than {} NPUs", kMaxNpus));
     else
       grid.npus *= dimension.npus;
   }
-  if (const auto rate = number(lists[2]->item(index), 1e-9))
-    dimension.bandwidth = {*rate * kAstraGigabyte};
-  if (const auto ns = number(lists[3]->item(index), 0)) dimension.latency = {*ns * 1e-9};
+  if (const auto bandwidth = entry(lists[2], index))
+    if (const auto rate = number(*bandwidth, 1e-9)) dimension.bandwidth = {*rate * kAstraGigabyte};
+  if (const auto latency = entry(lists[3], index))
+    if (const auto ns = number(*latency, 0)) dimension.latency = {*ns * 1e-9};
   grid.dimensions.push_back(dimension);
 }
 
+/// A list with one entry per dimension; nothing, and a fault, when it is none.
+std::optional<YamlCursor> read_list(const YamlCursor& root, std::string_view key,
+                                    std::optional<YamlCursor>& first) {
+  const auto list = root.require(key);
+  if (!list) return std::nullopt;
+  if (!list->is_list() || list->size() == 0) {
+    list->fault("must be a list with one entry per dimension");
+    return std::nullopt;
+  }
+  if (list->size() > 8) {
+    list->fault("more than 8 dimensions");
+    return std::nullopt;
+  }
+  if (!first) first = list;
+  if (list->size() != first->size())
+    list->fault(
+        fmt::format("has {} entries, {} has {}", list->size(), first->key(), first->size()));
+  return list;
+}
+
+/// Every fault of the file in one go: a list that is wrong does not hide the others.
 Grid read_grid(const YamlCursor& root) {
   Grid grid;
-  if (!root.expect_map({"topology", "npus_count", "bandwidth", "latency"})) return grid;
-  const std::array<std::optional<YamlCursor>, 4> lists{
-      root.require("topology"), root.require("npus_count"), root.require("bandwidth"),
-      root.require("latency")};
-  for (const auto& list : lists) {
-    if (!list) return grid;
-    if (!list->is_list() || list->size() == 0) {
-      list->fault("must be a list with one entry per dimension");
-      return grid;
-    }
-    if (list->size() != lists[0]->size()) {
-      list->fault(fmt::format("has {} entries, topology has {}", list->size(), lists[0]->size()));
-      return grid;
-    }
-  }
-  if (lists[0]->size() > 8) {
-    lists[0]->fault("more than 8 dimensions");
-    return grid;
-  }
-  for (std::size_t index = 0; index < lists[0]->size(); ++index) read_dimension(lists, index, grid);
+  root.expect_map({"topology", "npus_count", "bandwidth", "latency"});
+  if (!root.is_map()) return grid;
+  std::optional<YamlCursor> first;
+  Lists lists;
+  std::size_t next = 0;
+  for (const char* key : {"topology", "npus_count", "bandwidth", "latency"})
+    lists[next++] = read_list(root, key, first);
+  const std::size_t dimensions = first ? first->size() : 0;
+  for (std::size_t index = 0; index < dimensions; ++index) read_dimension(lists, index, grid);
   return grid;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/cost/ulysses.hpp"
+
 namespace pipecast {
 
 Framework guess_framework(std::string_view text, const std::string& file) {
@@ -32,12 +34,21 @@ Result<std::vector<StageLayers>> stages_of(const FrameworkRun& run) {
   if (!run.model) return fail(input_error("the model is not known"));
   if (Diagnostics faults = check(run.layout, *run.model); !faults.empty())
     return fail(std::move(faults));
+  if (run.context_exchange == ContextExchange::Ulysses)
+    if (Diagnostics faults = check_ulysses(run.layout, *run.model); !faults.empty())
+      return fail(std::move(faults));
   if (run.layout_string.empty()) return split_layers(*run.model, run.layout, run.split);
   auto stages = parse_layout_string(run.layout_string);
   if (!stages) return stages;
   if (Diagnostics faults = check(*stages, *run.model, run.layout); !faults.empty())
     return fail(std::move(faults));
   return stages;
+}
+
+void use_stages(FrameworkRun& run, const std::vector<StageLayers>& stages) {
+  if (!run.model) return;
+  const auto even = split_layers(*run.model, run.layout, run.split);
+  run.layout_string = even && *even == stages ? std::string{} : layout_string(stages);
 }
 
 Result<int> data_degree(const ParallelLayout& layout, int devices) {

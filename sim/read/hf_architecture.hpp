@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,19 @@ const HfArchitecture* find_hf_architecture(std::string_view model_type);
 /// The architectures that are understood, sorted.
 std::vector<std::string> hf_architectures();
 
-/// Whether a key of a configuration may change parameters or work, judged by its name: such a key
-/// is refused unless it is understood.
-bool may_change_shape(std::string_view key);
+/// What a key of a configuration that nobody asked for means.
+enum class HfKey : std::uint8_t {
+  Harmless,  ///< changes neither parameters nor work, whatever its value
+  Neutral,   ///< changes nothing with one value: neutral_value()
+  Shape,     ///< its name speaks of layers, heads, experts, widths: refused
+  Unknown,   ///< in no list; its name says nothing of the shape
+};
+HfKey hf_key(std::string_view key);
+/// The value with which a Neutral key changes nothing.
+std::string_view neutral_value(std::string_view key);
+
+/// For an architecture that is not understood: the one it is a slip of the pen of, else all. A
+/// name that differs in its number only is another architecture.
+std::string architecture_hint(std::string_view model_type);
 
 }  // namespace pipecast

@@ -12,6 +12,8 @@
 namespace pipecast {
 namespace {
 
+constexpr const char* kOrigin = "Hugging Face configuration";
+
 /// A file being read: which keys were asked for, so that the rest can be judged.
 class Reader {
  public:
@@ -21,11 +23,27 @@ class Reader {
   bool has(std::string_view key) const { return map_.has(key); }
 
   /// The first of the names that the file has.
-  std::optional<YamlCursor> any(std::initializer_list<std::string_view> names) {
+  std::optional<YamlCursor> first(std::initializer_list<std::string_view> names) {
     std::optional<YamlCursor> found;
     for (const std::string_view name : names) {
       asked_.emplace(name);
       if (!found && map_.has(name)) found = map_.find(name);
+    }
+    return found;
+  }
+
+  /// The same for names of one thing: where a file has several they must agree.
+  std::optional<YamlCursor> any(std::initializer_list<std::string_view> names) {
+    const std::optional<YamlCursor> found = first(names);
+    if (!found || found->kind() != YamlKind::Scalar) return found;
+    for (const std::string_view name : names) {
+      const auto other = map_.has(name) ? map_.find(name) : std::nullopt;
+      if (!other || other->kind() != YamlKind::Scalar || other->node().text == found->node().text)
+        continue;
+      other->fault(fmt::format("'{}' is {} and '{}' is {}: two names of one thing", name,
+                               shown(other->node().text), found->key(), shown(found->node().text)),
+                   "remove the one that the model does not use");
+      break;
     }
     return found;
   }
@@ -54,22 +72,44 @@ class Reader {
   }
 
   std::string text(std::initializer_list<std::string_view> names) {
-    const auto given = any(names);
+    const auto given = first(names);
     return given ? given->text().value_or("") : std::string{};
   }
 
-  /// Every key that changes the shape and that nobody asked for is a fault.
-  void refuse_unknown() const {
+  /// Every key that may change the shape and that nobody asked for is a fault; one that is in no
+  /// list is a warning.
+  void refuse_unknown(std::vector<std::string>& warnings) const {
     for (const YamlCursor& entry : map_.children()) {
       const std::string key(entry.key());
-      if (asked_.contains(key) || !may_change_shape(key)) continue;
-      entry.fault_at_key(
-          fmt::format("'{}' may change the shape of the model and is not understood", shown(key)),
-          "describe the model with keys of its own instead: model: {layers: …, hidden: …}");
+      if (asked_.contains(key)) continue;
+      switch (hf_key(key)) {
+        case HfKey::Harmless:
+          break;
+        case HfKey::Neutral:
+          expect_neutral(entry, key);
+          break;
+        case HfKey::Shape:
+          refuse(entry, key);
+          break;
+        case HfKey::Unknown:
+          warnings.push_back(fmt::format("'{}' is not known and passed over", shown(key)));
+      }
     }
   }
 
  private:
+  static void refuse(const YamlCursor& entry, const std::string& key) {
+    entry.fault_at_key(
+        fmt::format("'{}' may change the shape of the model and is not understood", shown(key)),
+        "describe the model with keys of its own instead: model: {layers: …, hidden: …}");
+  }
+
+  static void expect_neutral(const YamlCursor& entry, const std::string& key) {
+    const std::string_view neutral = neutral_value(key);
+    if (entry.kind() == YamlKind::Scalar && entry.node().text == neutral) return;
+    entry.fault(fmt::format("'{}' changes the shape of the model unless it is {}", key, neutral));
+  }
+
   YamlCursor map_;
   std::set<std::string, std::less<>> asked_;
 };
@@ -85,7 +125,7 @@ const HfArchitecture* architecture_of(Reader& reader) {
   if (!word) return nullptr;
   if (const HfArchitecture* found = find_hf_architecture(*word)) return found;
   given->fault(fmt::format("the architecture '{}' is not understood", shown(*word)),
-               suggest(*word, hf_architectures()));
+               architecture_hint(*word));
   return nullptr;
 }
 
@@ -94,8 +134,11 @@ void read_widths(Reader& reader, const HfArchitecture& architecture, Transformer
   model.hidden = reader.needed({"hidden_size", "n_embd", "n_embed", "d_model"});
   model.heads = reader.needed({"num_attention_heads", "n_head"});
   model.vocabulary = reader.needed({"vocab_size"});
-  model.max_position = reader.integer(
-      {"max_position_embeddings", "n_positions", "n_ctx", "seq_length"}, model.max_position, 1);
+  // Names of several lengths: the first is that of the positions.
+  if (const auto positions =
+          reader.first({"max_position_embeddings", "n_positions", "n_ctx", "seq_length"}))
+    model.max_position =
+        static_cast<int>(positions->integer(1, 1 << 30).value_or(model.max_position));
   const bool multi_query = reader.flag("multi_query", architecture.model_type == "gpt_bigcode");
   model.key_value_heads = reader.integer({"num_key_value_heads"}, multi_query ? 1 : model.heads, 1);
   // OPT's learned positions begin at 2.
@@ -223,20 +266,42 @@ void read_experts(Reader& reader, const HfArchitecture& architecture, Transforme
   read_shared(reader, architecture, experts);
 }
 
+/// What the attention of each layer sees; layers of another kind are not understood.
+void read_layer_types(Reader& reader, ModelShape& shape) {
+  const auto types = reader.first({"layer_types"});
+  if (!types || !types->is_list()) return;
+  int windows = 0;
+  for (const YamlCursor& type : types->children()) {
+    const std::string word = type.text().value_or("");
+    const bool window = word == "sliding_attention" || word == "chunked_attention";
+    windows += window ? 1 : 0;
+    if (!window && word != "full_attention" && word != "attention")
+      return type.fault(fmt::format("a layer of type '{}' is not understood", shown(word)));
+  }
+  if (windows > 0)
+    shape.notes.push_back(
+        fmt::format("layer_types: {} layers see a window; attention and cache "
+                    "are counted over the whole sequence",
+                    windows));
+}
+
 void read_work(Reader& reader, ModelShape& shape) {
+  read_layer_types(reader, shape);
   shape.dtype = reader.text({"torch_dtype", "dtype"});
   const int window = reader.integer({"sliding_window"}, 0);
   if (window > 0 && reader.flag("use_sliding_window", true))
-    shape.notes.push_back(fmt::format(
-        "sliding_window {} is not modelled: attention is counted over the whole sequence", window));
+    shape.notes.push_back(
+        fmt::format("sliding_window {} is not modelled: attention and cache are counted over the "
+                    "whole sequence",
+                    window));
   if (reader.has("quantization_config"))
     shape.notes.push_back("quantization_config is passed over: bytes per weight are the layout's");
 }
 
 /// CLIP's names (LLaVA and its kind) and SigLIP's: a square picture cut into patches.
-void read_encoder(const YamlCursor& vision, const YamlCursor& root, TransformerModel& model) {
+void read_encoder(const YamlCursor& vision, const YamlCursor& root, ModelShape& shape) {
   Reader reader(vision);
-  Encoder& encoder = model.encoder;
+  Encoder& encoder = shape.model.encoder;
   encoder.layers = reader.needed({"num_hidden_layers", "depth"});
   encoder.hidden = reader.needed({"hidden_size"});
   encoder.heads = reader.needed({"num_attention_heads", "num_heads"});
@@ -246,11 +311,11 @@ void read_encoder(const YamlCursor& vision, const YamlCursor& root, TransformerM
   const int colours = reader.integer({"num_channels", "in_channels"}, 3, 1);
   encoder.tokens = patch > 0 ? (picture / patch) * (picture / patch) : 0;
   encoder.token_values = colours * patch * patch;
-  reader.integer({"projection_dim", "vocab_size"}, 0);
+  reader.first({"projection_dim", "vocab_size", "model_type"});
   Reader outer(root);
   encoder.merge = outer.integer({"spatial_merge_size"}, 1, 1);
   encoder.merge *= encoder.merge;
-  reader.refuse_unknown();
+  reader.refuse_unknown(shape.notes);
 }
 
 void read_decoder(Reader& reader, ModelShape& shape) {
@@ -264,7 +329,7 @@ void read_decoder(Reader& reader, ModelShape& shape) {
   read_experts(reader, *architecture, model);
   model.mtp_layers = reader.integer({"num_nextn_predict_layers", "num_mtp_modules"}, 0);
   read_work(reader, shape);
-  reader.refuse_unknown();
+  reader.refuse_unknown(shape.notes);
 }
 
 }  // namespace
@@ -276,7 +341,7 @@ Result<ModelShape> read_hf_config(std::string_view text, const std::string& file
   FaultList faults;
   const YamlCursor root = YamlCursor::root(*document, faults);
   ModelShape shape;
-  shape.origin = "Hugging Face configuration";
+  shape.origin = kOrigin;
   if (!root.is_map()) {
     root.fault("a model's configuration is one JSON object");
     return fail(faults.take(file));
@@ -287,7 +352,7 @@ Result<ModelShape> read_hf_config(std::string_view text, const std::string& file
     read_decoder(reader, shape);
     if (root.has("vision_config"))
       if (const auto vision = root.find("vision_config"); vision && vision->is_map())
-        read_encoder(*vision, root, shape.model);
+        read_encoder(*vision, root, shape);
   } else if (decoder) {
     decoder->fault("text_config is one JSON object");
   }
@@ -298,6 +363,11 @@ Result<ModelShape> read_hf_config(std::string_view text, const std::string& file
     for (const Diagnostic& fault : check(shape.model)) root.fault(fault.message, fault.hint);
   if (!faults.empty()) return fail(faults.take(file));
   return shape;
+}
+
+std::span<const std::string> left_out(const ModelShape& shape) {
+  return shape.origin == kOrigin ? std::span<const std::string>(shape.notes)
+                                 : std::span<const std::string>();
 }
 
 Result<ModelShape> read_hf_file(const std::string& path) {

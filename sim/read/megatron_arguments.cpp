@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <array>
+#include <cctype>
 
-#include "sim/base/quantity.hpp"
-#include "sim/read/framework_run.hpp"
-#include "sim/read/megatron_words.hpp"
+#include "sim/read/megatron_names.hpp"
+#include "sim/read/megatron_parts.hpp"
 
 namespace pipecast {
 namespace {
@@ -13,6 +13,9 @@ namespace {
 using Arguments = MegatronArguments;
 
 constexpr int kMostSequences = 1 << 24;  ///< of a global batch
+const std::array<std::string, 4> kSharding{"no_shard", "optim", "optim_grads",
+                                           "optim_grads_params"};
+const std::array<std::string, 4> kExchanges{"p2p", "a2a", "allgather", "a2a+p2p"};
 
 void read_degrees(Arguments& given, ParallelLayout& layout) {
   layout.tensor = given.integer("tensor-model-parallel-size", 1);
@@ -21,133 +24,42 @@ void read_degrees(Arguments& given, ParallelLayout& layout) {
   layout.expert = given.integer("expert-model-parallel-size", 1);
   layout.expert_tensor = given.integer("expert-tensor-parallel-size", layout.tensor);
   layout.sequence_parallel = given.flag("sequence-parallel") && layout.tensor > 1;
-  layout.sequence = given.integer("seq-length", 1024);
   layout.microbatch_size = given.integer("micro-batch-size", 1);
   if (given.flag("use-distributed-optimizer")) layout.zero = 1;
-  const std::string sharding = given.text("data-parallel-sharding-strategy", "no_shard");
+  const std::string sharding =
+      given.choice("data-parallel-sharding-strategy", "no_shard", kSharding);
   if (sharding == "optim") layout.zero = 1;
   if (sharding == "optim_grads") layout.zero = 2;
   if (sharding == "optim_grads_params") layout.zero = 3;
   if (given.flag("use-torch-fsdp2")) layout.zero = 3;
+  if (given.flag("use-tp-pp-dp-mapping")) std::swap(layout.order[3], layout.order[4]);
 }
 
-void read_recompute(Arguments& given, FrameworkRun& run) {
-  const std::string granularity =
-      given.flag("recompute-activations") ? "selective" : given.text("recompute-granularity");
-  const std::string method = given.text("recompute-method", "uniform");
-  const int layers = given.integer("recompute-num-layers", -1);
-  const std::string modules = given.text("recompute-modules", "core_attn");
-  if (granularity.empty()) return;
-  if (granularity == "full") {
-    run.layout.recompute = Recompute::Full;
-    if (method == "block") run.layout.recompute_layers = layers;
-  } else if (granularity == "selective") {
-    run.layout.recompute = Recompute::Selective;
-    if (modules != "core_attn")
-      run.notes.push_back("--recompute-modules " + modules + ": only core_attn is modelled");
-  } else {
-    given.fault("recompute-granularity", "--recompute-granularity is full or selective");
-  }
+void read_sequence(Arguments& given, const FrameworkHints& hints, FrameworkRun& run) {
+  run.layout.sequence = given.integer("seq-length", hints.sequence.value_or(1024));
+  if (!given.has("seq-length") && !hints.sequence)
+    run.notes.push_back("--seq-length is not given: sequences of 1024 tokens assumed");
 }
 
-void read_experts(Arguments& given, TransformerModel& model) {
-  const int count = given.integer("num-experts", 0, 0);
-  Experts& experts = model.experts;
-  const int width = given.integer("moe-ffn-hidden-size", model.feed_forward);
-  const int active = given.integer("moe-router-topk", 2);
-  const int shared = given.integer("moe-shared-expert-intermediate-size", 0, 0);
-  const std::string frequency = given.text("moe-layer-freq", "1");
-  const std::string capacity = given.text("moe-expert-capacity-factor");
-  if (count == 0) return;
-  experts.count = count;
-  experts.active = active;
-  experts.width = width;
-  experts.shared_gate = given.flag("moe-shared-expert-gate");
-  experts.router_bias = given.flag("moe-router-enable-expert-bias");
-  if (const auto factor = parse_number(capacity); factor && !capacity.empty())
-    experts.capacity_factor = std::max(0.0, *factor);
-  if (width > 0 && shared % width != 0)
-    given.fault("moe-shared-expert-intermediate-size",
-                "a shared expert must be a multiple of an expert's width");
-  else if (width > 0)
-    experts.shared = shared / width;
-  if (const auto every = parse_integer(frequency); every && *every >= 1 && *every <= 4096)
-    experts.every = static_cast<int>(*every);
-  else if (int dense = 0; std::sscanf(frequency.c_str(), "([0]*%d", &dense) == 1 && dense >= 0 &&
-                          dense <= model.layers)
-    experts.dense_layers_first = dense;
-  else
-    given.fault("moe-layer-freq",
-                fmt::format("--moe-layer-freq '{}' is not understood", shown(frequency)),
-                "a number, or ([0]*dense+[1]*experts)");
-}
-
-void read_latent(Arguments& given, TransformerModel& model) {
-  LatentAttention latent;
-  latent.query_rank = given.integer("q-lora-rank", 0, 0);
-  latent.key_value_rank = given.integer("kv-lora-rank", 32);
-  latent.nope_head_width = given.integer("qk-head-dim", 128);
-  latent.rope_head_width = given.integer("qk-pos-emb-head-dim", 64);
-  latent.value_head_width = given.integer("v-head-dim", 128);
-  if (given.flag("multi-latent-attention")) model.latent = latent;
-}
-
-int padded(int vocabulary, int multiple, int tensor) {
-  const int step = std::max(1, multiple * tensor);
-  return (vocabulary + step - 1) / step * step;
-}
-
-int read_vocabulary(Arguments& given, const FrameworkHints& hints, int tensor) {
-  const int multiple = given.integer("make-vocab-size-divisible-by", 128);
-  if (given.has("padded-vocab-size")) return given.integer("padded-vocab-size", 0);
-  const int words = given.integer("vocab-size", hints.vocabulary.value_or(0), 1, 1 << 26);
-  return words > 0 ? padded(words, std::min(multiple, 1 << 16), tensor) : 0;
-}
-
-void read_flags(Arguments& given, TransformerModel& model) {
-  model.gated = given.flag("swiglu");
-  model.linear_bias = !given.flag("disable-bias-linear");
-  model.qkv_bias = given.flag("add-qkv-bias") && !model.linear_bias;
-  model.query_key_norm = given.flag("qk-layernorm");
-  model.tied_embeddings = !given.flag("untie-embeddings-and-output-weights");
-  model.norm =
-      given.text("normalization", "LayerNorm") == "RMSNorm" ? Norm::RmsNorm : Norm::LayerNorm;
-  const std::string position = given.text("position-embedding-type", "learned_absolute");
-  const bool learned = position == "learned_absolute" &&
-                       !given.flag("use-rotary-position-embeddings") &&
-                       !given.flag("no-position-embedding");
-  model.position = learned ? Position::Learned : Position::Rope;
-}
-
-void read_model(Arguments& given, const FrameworkHints& hints, FrameworkRun& run) {
-  TransformerModel model;
-  model.name = "megatron arguments";
-  const bool has_shape =
-      given.has("num-layers") && given.has("hidden-size") && given.has("num-attention-heads");
-  model.layers = given.integer("num-layers", 1, 1, 4096);
-  model.hidden = given.integer("hidden-size", 1, 1, 1 << 20);
-  model.heads = given.integer("num-attention-heads", 1, 1, 1 << 16);
-  model.key_value_heads = given.integer("num-query-groups", 1, 1, 1 << 16);
-  if (!given.flag("group-query-attention")) model.key_value_heads = model.heads;
-  model.head_width =
-      given.integer("kv-channels", std::max(1, model.hidden / model.heads), 1, 1 << 16);
-  read_flags(given, model);
-  const int usual = model.gated ? model.hidden * 8 / 3 / 64 * 64 : 4 * model.hidden;
-  model.feed_forward = given.integer("ffn-hidden-size", std::max(usual, 1), 1, 1 << 24);
-  model.max_position = given.integer("max-position-embeddings", run.layout.sequence);
-  model.mtp_layers = given.integer("mtp-num-layers", 0, 0, 64);
-  read_latent(given, model);
-  read_experts(given, model);
-  model.vocabulary = read_vocabulary(given, hints, run.layout.tensor);
-  if (!has_shape) {
-    run.model = hints.model;
-    if (!run.model) run.notes.push_back("the arguments do not give a model");
-    return;
-  }
-  if (model.vocabulary == 0)
-    run.notes.push_back("the tokenizer decides the vocabulary: give it to know the model");
-  else
-    run.model = model;
+/// One type for all layers, or one per layer.
+void read_context_exchange(Arguments& given, FrameworkRun& run) {
+  std::vector<std::string> types = given.texts("cp-comm-type");
+  if (types.empty()) return;
+  const auto known = [](const std::string& word) {
+    return std::find(kExchanges.begin(), kExchanges.end(), word) != kExchanges.end();
+  };
+  if (!known(types.front()))
+    return given.fault("cp-comm-type", fmt::format("--cp-comm-type is '{}'", shown(types.front())),
+                       suggest(types.front(), kExchanges));
+  types.erase(std::find_if_not(types.begin(), types.end(), known), types.end());
+  if (types.front() == "a2a") run.context_exchange = ContextExchange::Ulysses;
+  if (types.front() == "allgather") run.context_exchange = ContextExchange::Gather;
+  run.memory.second_attention_output = run.context_exchange == ContextExchange::Ulysses;
+  if (types.front() == "a2a+p2p")
+    run.notes.push_back("--cp-comm-type a2a+p2p is modelled as p2p, a ring over all devices");
+  if (std::any_of(types.begin(), types.end(),
+                  [&](const std::string& type) { return type != types.front(); }))
+    run.notes.push_back("--cp-comm-type: the type of the first layer is modelled for all");
 }
 
 void read_virtual_stages(Arguments& given, FrameworkRun& run, int model_layers) {
@@ -161,7 +73,7 @@ void read_virtual_stages(Arguments& given, FrameworkRun& run, int model_layers) 
                 "--num-virtual-stages-per-pipeline-rank say the same",
                 "give one of them");
   if (per_rank > 0) layout.chunks = per_rank;
-  if (layers > 0 && per_rank == 0) {
+  if (layers > 0 && per_rank == 0 && !given.faulty("num-layers")) {
     if (model_layers % bounded_product({layout.pipeline, layers}) != 0)
       given.fault("num-layers-per-virtual-pipeline-stage",
                   fmt::format("{} layers do not divide by {} stages × {} layers per virtual stage",
@@ -200,25 +112,30 @@ void read_split(Arguments& given, FrameworkRun& run) {
 void read_overlaps(Arguments& given, FrameworkRun& run) {
   run.overlap_gradients = given.flag("overlap-grad-reduce");
   run.overlap_parameters = given.flag("overlap-param-gather");
-  run.overlap_messages = !given.flag("no-overlap-p2p-communication");
-  run.precision = given.flag("fp16")                            ? "fp16"
-                  : given.has("fp8-format") || given.has("fp8") ? "fp8"
-                                                                : "bf16";
-  run.gradient_bytes = given.flag("grad-reduce-in-bf16") ? 2 : 4;
-  given.has("bf16");
-  given.text("fp8-format");
+  const bool waits = given.flag("no-overlap-p2p-communication");
+  run.overlap_messages = given.dumped() ? given.flag("overlap-p2p-comm") : !waits;
+  run.overlap_tensor = given.flag("tp-comm-overlap");
   if (given.flag("overlap-moe-expert-parallel-comm"))
     run.notes.push_back("--overlap-moe-expert-parallel-comm: choose the schedule combined-1f1b");
   if (given.flag("delay-wgrad-compute"))
     run.notes.push_back("--delay-wgrad-compute: choose a schedule that splits the backward");
 }
 
-/// data = world ÷ (tensor × pipeline × context); m = global ÷ (micro × data).
-void read_batch(Arguments& given, const FrameworkHints& hints, FrameworkRun& run) {
+/// What the command line of pipecast says, else the launcher; 0 when neither does.
+int devices_of(Arguments& given, const FrameworkHints& hints, FrameworkRun& run) {
+  if (given.has("world-size") && !given.dumped())
+    run.notes.push_back(
+        "--world-size is no argument of Megatron, which stops at it: the launcher says the "
+        "devices");
+  if (hints.devices) return *hints.devices;
   const int nodes = given.integer("nnodes", 1, 1, 1 << 14);
   const int per_node = given.integer("nproc-per-node", 0, 0, 1 << 16);
-  const int launched = given.integer("world-size", nodes * per_node, 0);
-  const int devices = hints.devices.value_or(launched);
+  return given.integer("world-size", bounded_product({nodes, per_node}), 0);
+}
+
+/// data = world ÷ (tensor × pipeline × context); m = global ÷ (micro × data).
+void read_batch(Arguments& given, const FrameworkHints& hints, FrameworkRun& run) {
+  const int devices = devices_of(given, hints, run);
   ParallelLayout& layout = run.layout;
   if (devices > 0) {
     const Result<int> data = data_degree(layout, devices);
@@ -241,7 +158,7 @@ void read_batch(Arguments& given, const FrameworkHints& hints, FrameworkRun& run
   else if (const Result<int> count = microbatches(layout))
     run.microbatches = *count;
   else
-    given.faults().add(count.error());
+    return given.faults().add(count.error());
   const int group = run.group_size > 0 ? run.group_size : layout.pipeline;
   if (layout.chunks > 1 && run.microbatches % group != 0)
     given.faults().add(infeasible(
@@ -251,13 +168,52 @@ void read_batch(Arguments& given, const FrameworkHints& hints, FrameworkRun& run
                     (run.microbatches / group + 1) * group)));
 }
 
-void note_unread(const Arguments& given, FrameworkRun& run) {
-  constexpr std::string_view kWords[] = {"parallel", "pipeline", "virtual", "moe",
-                                         "expert",   "mtp",      "window",  "hybrid"};
-  for (const std::string& name : given.unread())
-    if (std::any_of(std::begin(kWords), std::end(kWords),
-                    [&](std::string_view word) { return name.find(word) != std::string::npos; }))
-      run.notes.push_back("--" + name + " is not understood and has no effect here");
+/// What is Megatron's and not modelled is one note; what is not Megatron's a fault when it is a
+/// slip of the pen. A dump has every argument, with names of its own: those that may matter are
+/// named only where they are on.
+void judge_names(Arguments& given, FrameworkRun& run) {
+  std::vector<std::string> known = listed_megatron_names();
+  known.insert(known.end(), given.asked().begin(), given.asked().end());
+  std::vector<std::string> unmodelled;
+  for (const std::string& name : given.unread()) {
+    const MegatronName kind = megatron_name(name);
+    const std::string value = given.text(name);
+    const bool off = value == "none" || value == "0" || value == "0.0" || value == "[]";
+    if (kind == MegatronName::Unmodelled && !(given.dumped() && off))
+      unmodelled.push_back("--" + name);
+    if (kind != MegatronName::Unknown || given.dumped()) continue;
+    if (const auto near = closest(name, known))
+      given.fault(name, fmt::format("--{} is no argument of Megatron", shown(name)),
+                  fmt::format("did you mean '--{}'?", *near));
+    else
+      run.notes.push_back("--" + name +
+                          " is no argument of Megatron that is known here and has no effect");
+  }
+  if (!unmodelled.empty())
+    run.notes.push_back(fmt::format("{}: not modelled", fmt::join(unmodelled, ", ")));
+}
+
+std::string shell_word(const std::string& word) {
+  const bool plain = std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_-./:,=+@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  return plain && !word.empty() ? word : fmt::format("\"{}\"", word);
+}
+
+/// What Megatron's parser takes, as it was given.
+std::vector<std::string> given_arguments(const Arguments& given) {
+  std::vector<std::string> lines;
+  if (given.dumped()) return lines;
+  for (const auto& [name, argument] : given.given()) {
+    const bool read = given.asked().contains(name) || megatron_name(name) != MegatronName::Unknown;
+    if (!read || is_launcher_name(name) || name == "world-size") continue;
+    std::string line = "--" + name;
+    for (const std::string& value : argument.values)
+      if (!value.empty()) line += " " + shell_word(value);
+    lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 }  // namespace
@@ -270,8 +226,10 @@ Result<FrameworkRun> read_megatron_arguments(std::string_view text, const std::s
   FrameworkRun run;
   run.framework = "megatron";
   read_degrees(given, run.layout);
-  read_recompute(given, run);
-  read_model(given, hints, run);
+  read_sequence(given, hints, run);
+  read_megatron_model(given, hints, run);
+  read_megatron_memory(given, run);
+  read_context_exchange(given, run);
   read_virtual_stages(given, run, given.integer("num-layers", 1, 1, 4096));
   read_split(given, run);
   read_overlaps(given, run);
@@ -279,7 +237,8 @@ Result<FrameworkRun> read_megatron_arguments(std::string_view text, const std::s
   // Without experts the expert-tensor degree has no meaning; Megatron sets it to the tensor degree.
   if (!given.has("num-experts")) run.layout.expert_tensor = 1;
   run.schedule = run.layout.chunks > 1 ? "interleaved-1f1b" : "1f1b";
-  note_unread(given, run);
+  judge_names(given, run);
+  run.arguments = given_arguments(given);
   SourceSpan whole;
   whole.file = file;
   if (!given.faults().empty()) return fail(located(given.faults().take(file), whole));

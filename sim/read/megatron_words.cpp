@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
-#include "sim/base/quantity.hpp"
+#include "sim/read/text_file.hpp"
 
 namespace pipecast {
 namespace {
@@ -19,6 +20,7 @@ bool name_char(char c) {
 struct Word {
   std::string text;
   SourceSpan where;
+  bool begins_command = false;  ///< the first of a line that does not continue the one before
 };
 
 using Variables = std::map<std::string, std::string, std::less<>>;
@@ -44,6 +46,10 @@ class ShellWords {
         ++at_;
       } else if (quote_ == '"' && c == '$') {
         variable();
+      } else if (quote_ == '"' && text_.substr(at_, 2) == "\\\n") {
+        ++at_;
+        next_line('\n');
+        ++at_;
       } else {
         take(c);
       }
@@ -51,7 +57,17 @@ class ShellWords {
     }
     if (c == '\n' || c == ' ' || c == '\t' || c == '\r') {
       end_word();
+      next_command_ = next_command_ || (c == '\n' && !in_list_);
       next_line(c);
+      ++at_;
+    } else if (c == '(' && open_ && word_.text.ends_with('=')) {
+      end_word();
+      in_list_ = true;
+      ++at_;
+    } else if (c == ')' && in_list_) {
+      end_word();
+      in_list_ = false;
+      next_command_ = true;
       ++at_;
     } else if (c == '\\' && at_ + 1 < text_.size()) {
       escaped();
@@ -86,11 +102,15 @@ class ShellWords {
     line_begin_ = at_ + 1;
   }
 
-  void begin_word() {
+  void begin_word() { begin_word(at_); }
+
+  void begin_word(std::size_t at) {
     if (open_) return;
     open_ = true;
+    word_.begins_command = next_command_;
+    next_command_ = false;
     const std::size_t end = std::min(text_.find('\n', line_begin_), text_.size());
-    word_.where = text_span(file_, line_, static_cast<int>(at_ - line_begin_) + 1, 1,
+    word_.where = text_span(file_, line_, static_cast<int>(at - line_begin_) + 1, 1,
                             text_.substr(line_begin_, end - line_begin_));
   }
 
@@ -102,8 +122,8 @@ class ShellWords {
   }
 
   void variable() {
-    begin_word();
     ++at_;
+    const std::size_t dollar = at_ - 1;
     const bool braces = at_ < text_.size() && text_[at_] == '{';
     std::size_t begin = braces ? at_ + 1 : at_;
     std::size_t end = begin;
@@ -111,15 +131,32 @@ class ShellWords {
     const std::string name(text_.substr(begin, end - begin));
     const auto known = variables_.find(name);
     std::string value = known != variables_.end() ? known->second : std::string{};
-    if (name.empty()) value = "$";
+    bool list = false;  // ${NAME[@]}: the words of a list are arguments where they are written
+    std::string_view fallback;
     if (braces) {
       const std::size_t close = std::min(text_.find('}', end), text_.size());
       const std::string_view rest = text_.substr(end, close - end);
-      if (value.empty() && rest.starts_with(":-")) value = std::string(rest.substr(2));
+      list = rest.starts_with("[");
+      if (rest.starts_with(":-")) fallback = rest.substr(2);
       end = std::min(close + 1, text_.size());
     }
-    if (word_.text.size() + value.size() < kMaxValue) word_.text += value;
-    at_ = end;
+    if (value.empty()) value = std::string(fallback);
+    if (value.empty() && !list)
+      value = std::string(text_.substr(dollar, std::max(end, at_) - dollar));
+    put(value, dollar);
+    at_ = std::max(end, at_);
+  }
+
+  /// A value in the place of a variable: several words, unless quotes keep it together.
+  void put(std::string_view value, std::size_t dollar) {
+    for (const char c : value) {
+      if (quote_ == 0 && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) {
+        end_word();
+        continue;
+      }
+      begin_word(dollar);
+      if (word_.text.size() < kMaxValue) word_.text += c;
+    }
   }
 
   /// NAME=value is remembered, everything else is a word.
@@ -146,6 +183,8 @@ class ShellWords {
   Variables variables_;
   Word word_;
   bool open_ = false;
+  bool in_list_ = false;  ///< NAME=( … ): its words are arguments where they are written
+  bool next_command_ = true;
   char quote_ = 0;
   std::size_t at_ = 0;
   std::size_t line_begin_ = 0;
@@ -164,18 +203,18 @@ bool is_name(const std::string& word) {
 
 std::vector<MegatronArgument> of_command_line(const std::vector<Word>& words) {
   std::vector<MegatronArgument> arguments;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i].text;
-    if (!is_name(word)) continue;
+  bool open = false;  // words that follow belong to the last argument
+  for (const auto& [word, where, begins_command] : words) {
+    if (!is_name(word)) {
+      open = open && !begins_command && word != ")";
+      if (open) arguments.back().values.push_back(word);
+      continue;
+    }
     const std::size_t equals = word.find('=');
-    MegatronArgument argument{
-        dashed(word.substr(2, equals == std::string::npos ? std::string::npos : equals - 2)),
-        std::nullopt, words[i].where};
-    if (equals != std::string::npos)
-      argument.value = word.substr(equals + 1);
-    else if (i + 1 < words.size() && !is_name(words[i + 1].text) && words[i + 1].text != ")")
-      argument.value = words[i + 1].text;
-    arguments.push_back(std::move(argument));
+    const bool whole = equals == std::string::npos;
+    arguments.push_back({dashed(word.substr(2, whole ? equals : equals - 2)), {}, where});
+    if (!whole) arguments.back().values.push_back(word.substr(equals + 1));
+    open = whole;
   }
   return arguments;
 }
@@ -195,7 +234,7 @@ std::vector<MegatronArgument> of_namespace(std::string_view text, const SourceSp
     if (value.size() >= 2 && (value.front() == '\'' || value.front() == '"'))
       value = value.substr(1, value.size() - 2);
     if (value != "None" && value != "False")
-      arguments.push_back({dashed(part.substr(begin, equals - begin)), value, where});
+      arguments.push_back({dashed(part.substr(begin, equals - begin)), {value}, where});
     part.clear();
   };
   for (const char c : text) {
@@ -232,84 +271,39 @@ std::vector<MegatronArgument> of_table(std::string_view text, const std::string&
       continue;
     const std::string word(row.substr(value, row.find_last_not_of(" \r\t") + 1 - value));
     if (word == "None" || word == "False") continue;
-    arguments.push_back(
-        {dashed(name), word, text_span(file, line, static_cast<int>(begin) + 1, name.size(), row)});
+    arguments.push_back({dashed(name),
+                         {word},
+                         text_span(file, line, static_cast<int>(begin) + 1, name.size(), row)});
   }
   return arguments;
 }
 
 }  // namespace
 
-Result<std::vector<MegatronArgument>> megatron_words(std::string_view text,
-                                                     const std::string& file) {
+Result<MegatronWords> megatron_words(std::string_view text, const std::string& file) {
   SourceSpan whole;
   whole.file = file;
   if (text.size() > kMaxYamlBytes)
     return fail(
         input_error(fmt::format("the text is larger than {} MiB", kMaxYamlBytes >> 20), {}, whole));
   if (auto fault = text_fault(text, file)) return fail(std::move(*fault));
-  std::vector<MegatronArgument> arguments;
+  MegatronWords words;
+  std::vector<MegatronArgument>& arguments = words.arguments;
+  words.command_line = false;
   if (const std::size_t at = text.find("Namespace("); at != std::string_view::npos)
     arguments = of_namespace(text.substr(at), whole);
   else if (text.find(" ....") != std::string_view::npos)
     arguments = of_table(text, file);
-  else
+  else {
     arguments = of_command_line(ShellWords(text, file).run());
+    words.command_line = true;
+  }
   if (arguments.empty())
     return fail(input_error("there are no Megatron arguments in this file",
                             "--name value, as on the command line of pretrain_gpt.py", whole));
   if (arguments.size() > kMaxArguments)
     return fail(input_error(fmt::format("more than {} arguments", kMaxArguments), {}, whole));
-  return arguments;
-}
-
-MegatronArguments::MegatronArguments(std::vector<MegatronArgument> arguments) {
-  for (MegatronArgument& argument : arguments) {
-    std::string name = argument.name;
-    arguments_[std::move(name)] = std::move(argument);
-  }
-}
-
-const MegatronArgument* MegatronArguments::find(const std::string& name) {
-  asked_.insert(name);
-  const auto found = arguments_.find(name);
-  return found == arguments_.end() ? nullptr : &found->second;
-}
-
-bool MegatronArguments::flag(const std::string& name) {
-  const MegatronArgument* argument = find(name);
-  return argument != nullptr && argument->value != "false" && argument->value != "False" &&
-         argument->value != "0";
-}
-
-int MegatronArguments::integer(const std::string& name, int fallback, int minimum, int maximum) {
-  const MegatronArgument* argument = find(name);
-  if (argument == nullptr) return fallback;
-  const auto number = parse_integer(argument->value.value_or(""));
-  if (number && *number >= minimum && *number <= maximum) return static_cast<int>(*number);
-  fault(name,
-        fmt::format("--{} is '{}', an integer from {} to {} is needed", name,
-                    shown(argument->value.value_or("")), minimum, maximum),
-        number ? "" : "arithmetic and commands of the shell are not carried out");
-  return fallback;
-}
-
-std::string MegatronArguments::text(const std::string& name, const std::string& fallback) {
-  const MegatronArgument* argument = find(name);
-  return argument == nullptr ? fallback : argument->value.value_or(fallback);
-}
-
-void MegatronArguments::fault(const std::string& name, std::string message, std::string hint) {
-  const auto found = arguments_.find(name);
-  const SourceSpan where = found == arguments_.end() ? SourceSpan{} : found->second.where;
-  faults_.add(input_error(std::move(message), std::move(hint), where));
-}
-
-std::vector<std::string> MegatronArguments::unread() const {
-  std::vector<std::string> names;
-  for (const auto& [name, argument] : arguments_)
-    if (!asked_.contains(name)) names.push_back(name);
-  return names;
+  return words;
 }
 
 }  // namespace pipecast

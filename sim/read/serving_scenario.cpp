@@ -10,6 +10,7 @@
 
 #include "sim/base/fields.hpp"
 #include "sim/read/accelerator.hpp"
+#include "sim/read/hf_config.hpp"
 
 namespace pipecast {
 namespace {
@@ -45,6 +46,23 @@ double number(const YamlCursor& map, std::string_view key, double fallback, doub
   return value ? std::get<double>(*value) : fallback;
 }
 
+/// Efficiencies that nobody gave and that something depends on.
+void warn_of_defaults(const YamlCursor& map, ServingScenario& scenario) {
+  if (!map.has("compute_efficiency") && !map.has("compute"))
+    scenario.warnings.push_back("compute_efficiency is not given: 0.6 of the peak assumed");
+  if (!map.has("memory_efficiency") && !map.has("memory_bandwidth"))
+    scenario.warnings.push_back("memory_efficiency is not given: 0.8 of the bandwidth assumed");
+}
+
+/// What is not verified of the model and what a forecast with it leaves out.
+void warn_of_model(ServingScenario& scenario) {
+  const ModelShape& shape = scenario.model;
+  for (const std::string& key : shape.unverified)
+    scenario.warnings.push_back(fmt::format("{}: {} is not verified", shape.origin, key));
+  for (const std::string& warning : left_out(shape))
+    scenario.warnings.push_back(fmt::format("{}: {}", shape.origin, warning));
+}
+
 /// The catalogue's peaks times what serving reaches of them.
 void read_catalogue(const YamlCursor& map, std::span<const std::string> folders,
                     ServingScenario& scenario) {
@@ -57,12 +75,19 @@ void read_catalogue(const YamlCursor& map, std::span<const std::string> folders,
     return;
   }
   scenario.accelerator = *word;
+  warn_of_defaults(map, scenario);
   const double compute = number(map, "compute_efficiency", 0.6, 0.01, 1);
   const double memory = number(map, "memory_efficiency", 0.8, 0.01, 1);
   const auto peak = known_rate(*accelerator, Property::PeakBf16);
   const auto bandwidth = known_bandwidth(*accelerator, Property::MemoryBandwidth);
   auto bytes = known_bytes(*accelerator, Property::MemoryReported);
-  if (!bytes) bytes = known_bytes(*accelerator, Property::MemoryNominal);
+  if (!bytes) {
+    bytes = known_bytes(*accelerator, Property::MemoryNominal);
+    if (bytes && !map.has("memory"))
+      scenario.warnings.push_back(*word +
+                                  ": the nominal memory is used, a device reports less; memory: of "
+                                  "the device replaces it");
+  }
   if (!peak) id->fault(peak.error().front().message, "give compute");
   if (!bandwidth) id->fault(bandwidth.error().front().message, "give memory_bandwidth");
   if (peak) scenario.device.compute = *peak * compute;
@@ -250,6 +275,7 @@ Result<ServingScenario> read_serving_scenario(std::string_view text, const std::
   if (const auto model = root.require("model"))
     if (auto shape = read_model_block(*model, file, preset_folders))
       scenario.model = std::move(*shape);
+  warn_of_model(scenario);
   read_parallel(root, scenario);
   if (const auto device = root.require("device")) read_device(*device, preset_folders, scenario);
   scenario.weight_bytes = number(root, "weight_bytes", 2, 0.25, 8);

@@ -34,6 +34,7 @@ struct ServingScenario {
   std::vector<Request> requests;
   int curve_context = 2048;
   std::vector<int> curve_batches;
+  std::vector<std::string> warnings;  ///< what is not verified, not counted or taken by default
 
   bool operator==(const ServingScenario&) const = default;
 };

@@ -4,7 +4,9 @@
 #include <array>
 #include <cctype>
 
+#include "sim/read/config_keys.hpp"
 #include "sim/read/framework_run.hpp"
+#include "sim/read/framework_split.hpp"
 #include "sim/read/json_tree.hpp"
 #include "sim/read/toml_tree.hpp"
 
@@ -83,26 +85,56 @@ const ScheduleName* schedule_of(const Section& parallel) {
   return nullptr;
 }
 
+/// What embedding and head count for, in layers.
+struct Ends {
+  int embedding = 1;
+  int head = 1;
+};
+
+Ends ends_of(const Section& parallel) {
+  return {std::min(parallel.integer("pipeline_parallel_first_stage_less_layers", 1, 0), 4096),
+          std::min(parallel.integer("pipeline_parallel_last_stage_less_layers", 1, 0), 4096)};
+}
+
+/// Lists of module names, one per virtual stage.
+void read_modules(const Section& parallel, FrameworkRun& run) {
+  const auto parts = parallel.find("module_fqns_per_model_part");
+  if (!parts || run.layout.pipeline == 1) return;
+  if (!parts->is_list() || parts->size() == 0 ||
+      parts->size() % static_cast<std::size_t>(run.layout.pipeline) != 0)
+    return parts->fault(fmt::format("a list of module lists, a multiple of {} pipeline ranks",
+                                    run.layout.pipeline));
+  std::vector<StageLayers> stages;
+  for (const YamlCursor& part : parts->children()) {
+    if (!part.is_list()) return part.fault("a list of module names");
+    StageLayers& stage = stages.emplace_back();
+    for (const YamlCursor& module : part.children()) {
+      const std::string name = module.text().value_or("");
+      stage.layers += name.starts_with("layers.") ? 1 : 0;
+      stage.embedding = stage.embedding || name == "tok_embeddings";
+      stage.head = stage.head || name == "output" || name == "lm_head";
+    }
+  }
+  run.layout.chunks = static_cast<int>(stages.size()) / run.layout.pipeline;
+  if (!run.model) return;
+  use_stages(run, stages);
+  if (Diagnostics faults = check(stages, *run.model, run.layout); !faults.empty())
+    parts->fault(faults.front().message, faults.front().hint);
+}
+
 /// Virtual stages = ⌈(layers + what embedding and head count for) ÷ layers per stage⌉.
 void read_chunks(const Section& parallel, const ScheduleName& schedule, FrameworkRun& run) {
   ParallelLayout& layout = run.layout;
   layout.chunks = schedule.single ? 1 : 2;
-  const int first = parallel.integer("pipeline_parallel_first_stage_less_layers", 1, 0);
-  const int last = parallel.integer("pipeline_parallel_last_stage_less_layers", 1, 0);
-  const bool counted = layout.pipeline > 1;
-  run.split.count_embedding = counted && first == 1;
-  run.split.count_head = counted && last == 1;
-  if (first > 1 || last > 1) run.notes.push_back("less_layers above 1 is modelled as 1");
-  if (parallel.has("module_fqns_per_model_part"))
-    run.notes.push_back("module_fqns_per_model_part is not read: layers are split evenly");
+  const Ends ends = ends_of(parallel);
   const int per_stage = parallel.integer("pipeline_parallel_layers_per_stage", 0, 1);
   if (per_stage == 0 || layout.pipeline == 1) return;
   if (!run.model) {
     run.notes.push_back("the model is not known: two chunks per rank assumed");
     return;
   }
-  const int units = run.model->layers + first + last;
-  const int stages = (units + per_stage - 1) / per_stage;
+  const int units = run.model->layers + ends.embedding + ends.head;
+  const int stages = units / per_stage + (units % per_stage > 0 ? 1 : 0);
   if (stages % layout.pipeline != 0)
     parallel.fault("pipeline_parallel_layers_per_stage",
                    fmt::format("{} virtual stages do not divide by {} pipeline ranks", stages,
@@ -112,6 +144,16 @@ void read_chunks(const Section& parallel, const ScheduleName& schedule, Framewor
                    fmt::format("{} virtual stages with a schedule of one stage per rank", stages));
   else
     layout.chunks = stages / layout.pipeline;
+}
+
+void read_stages(const Section& parallel, FrameworkRun& run) {
+  if (parallel.has("module_fqns_per_model_part")) return read_modules(parallel, run);
+  if (!run.model || run.layout.pipeline == 1) return;
+  const Ends ends = ends_of(parallel);
+  const auto stages = torchtitan_stages(*run.model, run.layout.stages(), ends.embedding, ends.head);
+  if (stages) return use_stages(run, *stages);
+  for (const Diagnostic& fault : stages.error())
+    parallel.fault("pipeline_parallel_degree", fault.message, fault.hint);
 }
 
 /// −1 fills what the other degrees leave of the devices.
@@ -144,11 +186,16 @@ void read_data(const Section& parallel, const FrameworkHints& hints, FrameworkRu
     run.notes.push_back("hybrid sharding is modelled as sharding over all replicas");
 }
 
+void read_sequence(const Section& training, const FrameworkHints& hints, FrameworkRun& run) {
+  run.layout.sequence = training.integer("seq_len", hints.sequence.value_or(2048), 1);
+  if (!training.has("seq_len") && !hints.sequence)
+    run.notes.push_back("training.seq_len is not given: sequences of 2048 tokens assumed");
+}
+
 void read_batch(const Section& parallel, const Section& training, FrameworkRun& run) {
   ParallelLayout& layout = run.layout;
   const int local =
       training.integer(training.has("local_batch_size") ? "local_batch_size" : "batch_size", 8, 1);
-  layout.sequence = training.integer("seq_len", 2048, 1);
   int size = parallel.integer("pipeline_parallel_microbatch_size", 1, 1);
   if (parallel.has("num_pp_microbatches")) {
     const int count = parallel.integer("num_pp_microbatches", 1, 1);
@@ -197,6 +244,43 @@ void read_recompute(const YamlCursor& root, FrameworkRun& run) {
                 "one of: none, selective, full");
 }
 
+bool is_true(const Section& section, std::string_view key) {
+  return section.text(key, "false") == "true";
+}
+
+/// The converters of the model: float8 and mx quantise its linear layers.
+void read_precision(const YamlCursor& root, const Section& training, FrameworkRun& run) {
+  const Section model(root, "model");
+  const Section float8(root, "float8");
+  bool eight = is_true(float8, "enable_float8_linear") || is_true(training, "enable_float8_linear");
+  if (const auto converters = model.find("converters"); converters && converters->is_list())
+    for (const YamlCursor& entry : converters->children()) {
+      const std::string word = entry.text().value_or("");
+      eight = eight || word.find("float8") != std::string::npos;
+      if (word == "mx" || word.ends_with(".mx")) run.precision = "mxfp8";
+    }
+  if (eight) run.precision = "fp8";
+  const std::string recipe = float8.text("recipe_name", "");
+  if (eight && recipe.starts_with("rowwise"))
+    run.notes.push_back("float8.recipe_name " + recipe + " is modelled as one scale per tensor");
+  const std::string reduced = training.text("mixed_precision_reduce", "float32");
+  run.memory.gradient_bytes = reduced == "float32" ? 4 : 2;
+}
+
+void read_overlaps(const YamlCursor& root, const Section& parallel, const Section& training,
+                   FrameworkRun& run) {
+  const Section experimental(root, "experimental");
+  const Section compile(root, "compile");
+  run.overlap_gradients = run.overlap_parameters = true;
+  run.overlap_tensor = is_true(parallel, "enable_async_tensor_parallel") ||
+                       is_true(experimental, "enable_async_tensor_parallel");
+  if (is_true(compile, "enable") || is_true(training, "compile"))
+    run.notes.push_back("compile has no effect here: kernels are taken as fused either way");
+  // Its ring attention passes keys and values on by alltoall, or gathers them first.
+  if (parallel.text("context_parallel_rotate_method", "allgather") == "allgather")
+    run.context_exchange = ContextExchange::Gather;
+}
+
 }  // namespace
 
 Result<FrameworkRun> read_torchtitan_config(std::string_view text, const std::string& file,
@@ -221,15 +305,20 @@ Result<FrameworkRun> read_torchtitan_config(std::string_view text, const std::st
   layout.tensor = degree("tensor_parallel_degree");
   layout.context = degree("context_parallel_degree");
   layout.expert = degree("expert_parallel_degree");
+  layout.expert_tensor = degree("expert_tensor_parallel_degree");
   layout.sequence_parallel = layout.tensor > 1;
   if (const ScheduleName* schedule = schedule_of(parallel)) {
     run.schedule = layout.pipeline > 1 ? std::string(schedule->ours) : "1f1b";
     read_chunks(parallel, layout.pipeline > 1 ? *schedule : kSchedules[0], run);
+    if (faults.empty()) read_stages(parallel, run);
   }
   read_data(parallel, hints, run);
+  read_sequence(training, hints, run);
   if (faults.empty()) read_batch(parallel, training, run);
   read_recompute(root, run);
-  run.overlap_gradients = run.overlap_parameters = true;
+  read_precision(root, training, run);
+  read_overlaps(root, parallel, training, run);
+  judge_keys(root, torchtitan_keys(), run.notes);
   if (!faults.empty()) return fail(faults.take(file));
   return run;
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/read/hf_config.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -295,6 +297,10 @@ std::optional<PlannedModel> read_planned_model(const YamlCursor& block, Parallel
     if (const auto given = block.find(field.name))
       if (const auto value = given->field(field)) values[field.name] = *value;
   const PlanWords words = pipecast::bind<PlanWords>(kPlanFields, values);
+  if (words.recompute_layers >= 0 && words.recompute != "full")
+    if (const auto layers = block.find("recompute_layers"))
+      layers->fault("recompute_layers has an effect with recompute: full only",
+                    "add recompute: full, or leave it out");
   apply(words, planned);
   planned.plan.split = read_split(block);
   settle_batch(block, words, microbatches, planned.plan.layout);
@@ -303,6 +309,8 @@ std::optional<PlannedModel> read_planned_model(const YamlCursor& block, Parallel
   planned.plan.model = shape->model;
   for (const std::string& key : shape->unverified)
     planned.warnings.push_back(fmt::format("{}: {} is not verified", shape->origin, key));
+  for (const std::string& warning : left_out(*shape))
+    planned.warnings.push_back(fmt::format("{}: {}", shape->origin, warning));
   return planned;
 }
 

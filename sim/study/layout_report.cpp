@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <ostream>
 
 #include "sim/graph/task_graph.hpp"
@@ -30,7 +32,9 @@ Result<std::vector<RankFootprint>> footprints(const FrameworkRun& run,
   const ScheduleInfo* schedule = find_schedule(schedules, run.schedule);
   if (schedule == nullptr) return fail(input_error("schedule " + run.schedule + " is not known"));
   const Workload equal = uniform_workload(shape, {{1}, {1}, {1}});
-  const auto params = parse_fields(schedule->fields, {});
+  std::map<std::string, std::string, std::less<>> texts;
+  if (run.group_size > 0 && run.layout.chunks > 1) texts["group"] = std::to_string(run.group_size);
+  const auto params = parse_fields(schedule->fields, texts);
   if (!params) return fail(params.error());
   auto program = make_program(*schedule, {shape, *params, equal, {}});
   if (!program) return fail(program.error());
@@ -40,10 +44,8 @@ Result<std::vector<RankFootprint>> footprints(const FrameworkRun& run,
   auto graph =
       build_task_graph(*program, workload, constant_delay_platform(shape.ranks, {}), devices);
   if (!graph) return fail(graph.error());
-  MemoryRules rules;
-  rules.gradient_bytes = run.gradient_bytes;
-  rules.keeps_boundaries = run.framework == "deepspeed";
-  const auto each = stage_footprints(*run.model, run.layout, stages, {}, rules);
+  const MemoryRules& rules = run.memory;
+  const auto each = stage_footprints(*run.model, run.layout, stages, run.kernels, rules);
   auto ranks = measure_footprints(*program, workload, each, rules.workspace, graph->tasks,
                                   longest_path(*graph));
   for (RankFootprint& rank : ranks) judge(rank, rules, capacity);
@@ -62,6 +64,42 @@ std::string_view recompute_word(Recompute recompute) {
       return "alternate";
   }
   return "none";
+}
+
+std::string_view exchange_word(ContextExchange exchange) {
+  switch (exchange) {
+    case ContextExchange::Ring:
+      return "ring";
+    case ContextExchange::Ulysses:
+      return "ulysses";
+    case ContextExchange::Gather:
+      return "gather";
+  }
+  return "ring";
+}
+
+using Overlap = std::pair<const char*, bool>;
+std::array<Overlap, 4> overlaps_of(const FrameworkRun& run) {
+  return {{{"gradients", run.overlap_gradients},
+           {"parameters", run.overlap_parameters},
+           {"messages", run.overlap_messages},
+           {"tensor", run.overlap_tensor}}};
+}
+
+/// What of the run is neither a degree nor a size.
+void write_choices(const FrameworkRun& run, std::ostream& out) {
+  const MemoryRules& memory = run.memory;
+  out << fmt::format("  bytes per parameter: weight {:g}, gradient {:g}, optimizer {:g}\n",
+                     memory.weight_bytes, memory.gradient_bytes, memory.optimizer_bytes);
+  std::string names;
+  for (const auto& [name, overlapped] : overlaps_of(run))
+    if (overlapped) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  out << fmt::format("  overlapped: {}; dropout {:g}, of attention {:g}\n",
+                     names.empty() ? "nothing" : names, run.hidden_dropout, run.attention_dropout);
+  if (run.layout.context > 1)
+    out << fmt::format("  context exchange: {}\n", exchange_word(run.context_exchange));
+  if (run.layout.order != kMegatronOrder)
+    out << fmt::format("  devices in the order {}\n", order_text(run.layout.order));
 }
 
 std::string gib(double bytes) { return fmt::format("{:.2f}", bytes / (1024.0 * 1024 * 1024)); }
@@ -96,6 +134,26 @@ void write_ranks(const LayoutReport& report, std::ostream& out) {
 
 void number(TextSink& sink, std::string_view separator, std::string_view key, double value) {
   sink.text(separator).text("\"").text(key).text("\": ").number(value);
+}
+
+void write_choices(const FrameworkRun& run, TextSink& sink) {
+  const std::pair<const char*, double> values[] = {
+      {"weight_bytes", run.memory.weight_bytes},
+      {"gradient_bytes", run.memory.gradient_bytes},
+      {"optimizer_bytes", run.memory.optimizer_bytes},
+      {"hidden_dropout", run.hidden_dropout},
+      {"attention_dropout", run.attention_dropout},
+      {"layers_per_checkpoint", double{1} * run.memory.layers_per_checkpoint}};
+  for (const auto& [key, value] : values) number(sink, ",\n  ", key, value);
+  sink.text(",\n  \"order\": ").quoted(order_text(run.layout.order));
+  sink.text(",\n  \"context_exchange\": ").quoted(exchange_word(run.context_exchange));
+  sink.text(",\n  \"overlapped\": {");
+  const char* separator = "";
+  for (const auto& [name, overlapped] : overlaps_of(run)) {
+    sink.text(separator).quoted(name).text(overlapped ? ": true" : ": false");
+    separator = ", ";
+  }
+  sink.text("}");
 }
 
 void write_parts(TextSink& sink, const MemoryParts& parts) {
@@ -138,6 +196,7 @@ void write_layout_text(const LayoutReport& report, std::ostream& out) {
   out << fmt::format(
       "  global batch {} = microbatch size {} × {} microbatches × data {}, {} tokens each\n",
       layout.global_batch, layout.microbatch_size, run.microbatches, layout.data, layout.sequence);
+  write_choices(run, out);
   if (run.model)
     out << fmt::format("  model: {} layers, hidden {}, {:.4g}B parameters\n", run.model->layers,
                        run.model->hidden, total_parameters(*run.model) / 1e9);
@@ -167,6 +226,7 @@ void write_layout_json(const LayoutReport& report, std::ostream& out) {
                                                 {"microbatch_size", layout.microbatch_size},
                                                 {"global_batch", layout.global_batch}};
   for (const auto& [key, value] : values) number(sink, ",\n  ", key, value);
+  write_choices(run, sink);
   sink.text(",\n  \"sequence_parallel\": ").text(layout.sequence_parallel ? "true" : "false");
   sink.text(",\n  \"recompute\": ").quoted(recompute_word(layout.recompute));
   sink.text(",\n  \"layout\": ").quoted(layout_string(report.stages)).text(",\n  \"stages\": [");

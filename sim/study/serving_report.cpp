@@ -169,6 +169,7 @@ void write_serving_text(const ServingReport& report, std::ostream& out) {
                        report.scenario.groups, report.scenario.groups, plan.layout.pipeline);
   write_curve(report, out);
   if (report.served) write_served(report, out);
+  for (const std::string& warning : report.scenario.warnings) out << "warning: " << warning << "\n";
 }
 
 void write_serving_json(const ServingReport& report, std::ostream& out) {
@@ -199,6 +200,10 @@ void write_serving_json(const ServingReport& report, std::ostream& out) {
   }
   sink.text("\n  ]");
   if (report.served) served_object(sink, report);
+  sink.text(",\n  \"warnings\": [");
+  for (std::size_t i = 0; i < report.scenario.warnings.size(); ++i)
+    sink.text(i > 0 ? ", " : "").quoted(report.scenario.warnings[i]);
+  sink.text("]");
   sink.text("\n}\n");
 }
 

@@ -97,6 +97,50 @@ TEST(Layout, DevicesThatDoNotDivideEndWithCode3) {
   EXPECT_EQ(workshop.sh("pipecast layout write run.sh").code, 2);
 }
 
+constexpr const char* kWindowed =
+    R"({"model_type":"mistral","num_hidden_layers":32,"hidden_size":4096,
+        "intermediate_size":14336,"num_attention_heads":32,"num_key_value_heads":8,
+        "vocab_size":32000,"sliding_window":4096})";
+
+TEST(Layout, WhatReadCallsInfeasibleIsNotWritten) {
+  const Workshop workshop;
+  workshop.write("ds.json",
+                 R"({"train_batch_size":64,"train_micro_batch_size_per_gpu":1,
+                     "bf16":{"enabled":true},"zero_optimization":{"stage":1}})");
+  const std::string hints = " ds.json --devices 64 --stages 8 --model bloom-176b --sequence 2048";
+  const Outcome read = workshop.sh("pipecast layout read" + hints);
+  EXPECT_EQ(read.code, 0) << read.err;  // 70 layers on 8 stages, by parameters
+  const Outcome written = workshop.sh("pipecast layout write" + hints + " --megatron -o x.sh");
+  EXPECT_EQ(written.code, 3);
+  EXPECT_TRUE(contains(written.err, "ALiBi")) << written.err;
+}
+
+TEST(Layout, GroupsOfMicrobatchesFillTheMemory) {
+  const Workshop workshop;
+  const auto held = [&](const std::string& options) {
+    workshop.write("run.sh",
+                   "--bf16 --num-virtual-stages-per-pipeline-rank 4 " + options + " " + kArguments);
+    const std::string line = "pipecast layout read run.sh --devices 8 --vocabulary 128256";
+    EXPECT_EQ(workshop.sh(line + " --json m.json").code, 0);
+    const json rank = json::parse(workshop.read("m.json"))["ranks"][0]["at_peak"];
+    return double(rank["feed_forward"]);
+  };
+  // 2·(P−1) + (v−1)·group + 1 chunks: 6 + 12 + 1, and 6 + 24 + 1.
+  EXPECT_NEAR(held("--microbatch-group-size-per-virtual-pipeline-stage 8") / held(""), 31.0 / 19,
+              1e-12);
+}
+
+TEST(Serve, WhatIsNotCountedOrAssumedIsSaid) {
+  const Workshop workshop;
+  workshop.write("config.json", kWindowed);
+  workshop.write("serve.yaml", "model: {hf: config.json}\ndevice: {accelerator: h100_sxm5_80gb}\n");
+  const Outcome outcome = workshop.sh("pipecast serve serve.yaml --json s.json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* words : {"sliding_window 4096", "compute_efficiency is not given"})
+    EXPECT_TRUE(contains(outcome.out, words)) << words << "\n" << outcome.out;
+  EXPECT_GE(json::parse(workshop.read("s.json"))["warnings"].size(), 3U);
+}
+
 TEST(Serve, TheExampleRunsTheSameTwice) {
   const Workshop workshop;
   const std::string line = "pipecast serve scenarios/serving/llama2-70b-chat.yaml --json ";
@@ -139,6 +183,17 @@ constexpr const char* kTrained =
     "  parallel: {tensor: 2, data: 4, zero: 1}\n"
     "  sequence_length: 2048\n"
     "platform: {preset: dgx-a100-ib, nodes: 4}\n";
+
+TEST(ModelRun, WhatTheModelLeavesOutIsAWarning) {
+  const Workshop workshop;
+  workshop.write("config.json", kWindowed);
+  workshop.write("run.yaml",
+                 "pipeline: {schedule: 1f1b, ranks: 4, microbatches: 8}\n"
+                 "workload: {model: {hf: config.json}, parallel: {tensor: 2}}\n"
+                 "platform: {preset: dgx-a100-ib, nodes: 1}\n");
+  const std::string warnings = run_of(workshop, "run.yaml")["warnings"].dump();
+  EXPECT_TRUE(contains(warnings, "sliding_window 4096")) << warnings;
+}
 
 TEST(ModelRun, TheWaterfallAddsUpToTheRunWithItsReplicas) {
   const Workshop workshop;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/cost/ulysses.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -133,6 +135,43 @@ TEST(Layout, NamesEveryDegreeThatDoesNotFit) {
       << text;
   EXPECT_NE(text.find("nearest: 15 or 18"), std::string::npos) << text;
   EXPECT_NE(text.find("small is dense"), std::string::npos) << text;
+}
+
+TEST(Layout, UlyssesGivesWholeHeads) {
+  const TransformerModel model = small_model(16);  // 16 heads, 8 of keys and values
+  ParallelLayout layout = pipeline(1, 1);
+  layout.tensor = 2;
+  layout.context = 8;
+  EXPECT_TRUE(check_ulysses(layout, model).empty());  // a head each, keys and values twice
+  for (const int context : {16, 3}) {
+    layout.context = context;
+    const Diagnostics faults = check_ulysses(layout, model);
+    ASSERT_EQ(faults.size(), 1U) << context;
+    EXPECT_EQ(faults[0].hint, "context degrees that do: 1, 2, 4, 8");
+    EXPECT_EQ(faults[0].fault, Fault::Infeasible);
+  }
+}
+
+TEST(Layout, AMissingEmbeddingIsSaidOnce) {
+  const auto stages = parse_layout_string("t*20|t*20|t*20|t*20");
+  ASSERT_TRUE(stages);
+  const Diagnostics faults = check(*stages, small_model(80), pipeline(4, 1));
+  const auto said = std::count_if(faults.begin(), faults.end(), [](const Diagnostic& fault) {
+    return fault.message == "the embedding comes before the first layer";
+  });
+  EXPECT_EQ(said, 1);
+}
+
+TEST(Layout, NoMoreLayersAreRecomputedThanThereAre) {
+  const TransformerModel model = small_model(16);
+  ParallelLayout layout = pipeline(4, 1);
+  layout.recompute = Recompute::Full;
+  layout.recompute_layers = 4;
+  EXPECT_TRUE(split_layers(model, layout, {}));
+  layout.recompute_layers = 5;
+  const auto stages = split_layers(model, layout, {});
+  ASSERT_FALSE(stages);
+  EXPECT_EQ(stages.error()[0].hint, "at most 4, or -1 for all");
 }
 
 }  // namespace

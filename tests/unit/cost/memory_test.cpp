@@ -151,5 +151,23 @@ TEST(Memory, OffloadingTradesActivationsForTraffic) {
   EXPECT_NEAR(peak(kept) - peak(moved), 0.75 * held * 6, 1e-6 * held);
 }
 
+TEST(Memory, LayersThatShareACheckpointKeepOneInput) {
+  const TransformerModel model = gpt3();
+  ParallelLayout layout = layout_of(8, 1);
+  layout.recompute = Recompute::Full;
+  const auto stages = split_layers(model, layout, {});
+  ASSERT_TRUE(stages);
+  MemoryRules rules;
+  const auto each = stage_footprints(model, layout, *stages, {}, rules);
+  rules.layers_per_checkpoint = 2;
+  const auto pairs = stage_footprints(model, layout, *stages, {}, rules);
+  const StageFootprint& one = each[1];
+  const StageFootprint& two = pairs[1];
+  EXPECT_EQ(two.held[MemoryPart::Norms], one.held[MemoryPart::Norms] / 2);
+  const double layer = layer_working_set(model, layout, {}, LayerKind::Dense).held().value;
+  EXPECT_NEAR(two.backward[MemoryPart::Working] - one.backward[MemoryPart::Working], layer,
+              1e-9 * layer);
+}
+
 }  // namespace
 }  // namespace pipecast

@@ -93,5 +93,13 @@ TEST(AstraNetwork, RefusesListsOfDifferentLengthAndTooManyNpus) {
             "16777216 are read");
 }
 
+TEST(AstraNetwork, AFaultOfOneKindHidesNoOther) {
+  const auto broken = read_astra_network(
+      "topologie: [Switch]\nnpus_count: [4, 1]\nbandwidth: 3\nlatency: [1, -5]\n", "net.yml");
+  ASSERT_FALSE(broken);
+  // An unknown key, a missing one, a count, a list that is none, a latency.
+  EXPECT_EQ(broken.error().size(), 5U) << render(broken.error());
+}
+
 }  // namespace
 }  // namespace pipecast

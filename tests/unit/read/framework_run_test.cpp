@@ -18,6 +18,12 @@ std::string complaint(const Result<FrameworkRun>& run) {
   return run ? std::string{} : render(run.error());
 }
 
+bool notes_mention(const FrameworkRun& run, const std::string& words) {
+  return std::any_of(run.notes.begin(), run.notes.end(), [&](const std::string& note) {
+    return note.find(words) != std::string::npos;
+  });
+}
+
 constexpr const char* kScript = R"(#!/bin/bash
 TP=4   # tensor
 PP=${PP:-8}
@@ -85,6 +91,23 @@ TEST(MegatronArguments, ASavedNamespaceAndAPrintedTable) {
   EXPECT_EQ(table->layout.data, 8);
 }
 
+TEST(MegatronArguments, ADumpHasEveryArgumentInPythonsWords) {
+  const auto run = read_megatron_arguments(
+      "Namespace(attention_backend=<AttnBackend.unfused: 3>, bf16=True, add_bias_linear=True, "
+      "use_precision_aware_optimizer=True, main_grads_dtype=torch.bfloat16, hidden_dropout=0.0, "
+      "recompute_granularity='selective', recompute_modules=['core_attn', 'moe'], fp8='e4m3', "
+      "fp8_recipe='blockwise', cuda_graph_impl='none', some_new_argument=3, world_size=8)",
+      "args.txt");
+  ASSERT_TRUE(run) << complaint(run);
+  EXPECT_FALSE(run->kernels.fused_attention);
+  EXPECT_EQ(run->memory.gradient_bytes, 2);
+  EXPECT_EQ(run->precision, "fp8-blockwise");
+  EXPECT_EQ(run->layout.recompute, Recompute::Selective);
+  EXPECT_TRUE(notes_mention(*run, "--recompute-modules moe"));
+  EXPECT_FALSE(notes_mention(*run, "cuda-graph-impl"));
+  EXPECT_FALSE(notes_mention(*run, "some-new-argument"));
+}
+
 TEST(MegatronArguments, BatchesThatDoNotDivideNameTheNearest) {
   const auto run = read_megatron_arguments(
       "--pipeline-model-parallel-size 2 --micro-batch-size 4 --global-batch-size 50 --bf16",
@@ -116,12 +139,114 @@ TEST(MegatronArguments, WhatIsWrongHasItsPlace) {
 }
 
 TEST(MegatronArguments, ArgumentsThatAreNotUnderstoodAreNoted) {
-  const auto run = read_megatron_arguments("--micro-batch-size 1 --moe-strange-thing 4", "run.sh");
+  const auto run = read_megatron_arguments(
+      "--micro-batch-size 1 --moe-strange-thing 4 --fp8-param-gather --lr 1e-4 --log-progress",
+      "run.sh");
   ASSERT_TRUE(run) << complaint(run);
-  const auto mentions = [&](const std::string& note) {
-    return note.find("moe-strange-thing") != std::string::npos;
+  EXPECT_TRUE(notes_mention(*run, "moe-strange-thing"));
+  EXPECT_TRUE(notes_mention(*run, "--fp8-param-gather: not modelled"));
+  EXPECT_FALSE(notes_mention(*run, "--lr"));
+}
+
+TEST(MegatronArguments, ASlipOfThePenIsAFaultAtItsPlace) {
+  const auto run = read_megatron_arguments("--micro-batch-size 1\n--tensor-model-parallel-siz 4",
+                                           "run.sh", hints(4));
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error()[0].where.line, 2);
+  EXPECT_NE(complaint(run).find("did you mean '--tensor-model-parallel-size'"), std::string::npos)
+      << complaint(run);
+}
+
+TEST(MegatronArguments, OneFaultIsNotFollowedByWhatFollowsFromIt) {
+  const auto batch = read_megatron_arguments(
+      "--num-layers 16 --pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2 "
+      "--micro-batch-size 4 --global-batch-size 510",
+      "run.sh", hints(4));
+  ASSERT_FALSE(batch);
+  EXPECT_EQ(batch.error().size(), 1U) << complaint(batch);
+  const auto layers = read_megatron_arguments(
+      "--num-layers eighty --pipeline-model-parallel-size 4 "
+      "--num-layers-per-virtual-pipeline-stage 5",
+      "run.sh", hints(4));
+  ASSERT_FALSE(layers);
+  EXPECT_EQ(layers.error().size(), 1U) << complaint(layers);
+}
+
+TEST(MegatronArguments, PrecisionsHaveTheirRecipes) {
+  const auto precision = [](const std::string& words) {
+    const auto run = read_megatron_arguments("--bf16 " + words, "run.sh");
+    return run ? run->precision : complaint(run);
   };
-  EXPECT_TRUE(std::any_of(run->notes.begin(), run->notes.end(), mentions));
+  EXPECT_EQ(precision(""), "bf16");
+  EXPECT_EQ(precision("--fp8-format hybrid"), "fp8");
+  EXPECT_EQ(precision("--fp8-format hybrid --fp8-recipe tensorwise"), "fp8");
+  EXPECT_EQ(precision("--fp8-format e4m3 --fp8-recipe blockwise"), "fp8-blockwise");
+  EXPECT_EQ(precision("--fp8-format e4m3 --fp8-recipe mxfp8"), "mxfp8");
+  EXPECT_EQ(precision("--fp4-format e2m1 --fp4-recipe nvfp4"), "nvfp4");
+  EXPECT_NE(precision("--fp8-format hybrid --fp8-recipe blokwise").find("'blockwise'"),
+            std::string::npos);
+  const auto plain = read_megatron_arguments("--micro-batch-size 1", "run.sh");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->precision, "fp32");
+  EXPECT_EQ(plain->memory.optimizer_bytes, 8);
+}
+
+TEST(MegatronArguments, TheOptimizerDecidesTheBytesOfAParameter) {
+  const auto bytes = [](const std::string& words) {
+    const auto run = read_megatron_arguments("--bf16 " + words, "run.sh", hints(8));
+    EXPECT_TRUE(run) << complaint(run);
+    return run ? std::pair(run->memory.gradient_bytes, run->memory.optimizer_bytes)
+               : std::pair(0.0, 0.0);
+  };
+  EXPECT_EQ(bytes(""), std::pair(4.0, 12.0));
+  EXPECT_EQ(bytes("--optimizer sgd"), std::pair(4.0, 8.0));
+  EXPECT_EQ(bytes("--optimizer-cpu-offload"), std::pair(4.0, 0.0));
+  EXPECT_EQ(bytes("--optimizer-cpu-offload --optimizer-offload-fraction 0.25"),
+            std::pair(4.0, 9.0));
+  // 16 bits that the weight lacks, and two moments.
+  EXPECT_EQ(bytes("--use-precision-aware-optimizer --main-grads-dtype bf16 --exp-avg-dtype bf16 "
+                  "--exp-avg-sq-dtype fp8"),
+            std::pair(2.0, 5.0));
+  EXPECT_EQ(bytes("--use-distributed-optimizer --num-distributed-optimizer-instances 2"),
+            std::pair(4.0, 24.0));
+}
+
+TEST(MegatronArguments, WhatChangesPlacementMemoryAndOverlapIsRead) {
+  const auto run = read_megatron_arguments(
+      "--bf16 --context-parallel-size 2 --cp-comm-type a2a --use-tp-pp-dp-mapping "
+      "--tp-comm-overlap --overlap-param-gather --recompute-granularity full "
+      "--recompute-method uniform --recompute-num-layers 2 --attention-dropout 0.0",
+      "run.sh", hints(8));
+  ASSERT_TRUE(run) << complaint(run);
+  EXPECT_EQ(order_text(run->layout.order), "tp-cp-ep-pp-dp");
+  EXPECT_EQ(run->context_exchange, ContextExchange::Ulysses);
+  EXPECT_TRUE(run->memory.second_attention_output);
+  EXPECT_TRUE(run->overlap_tensor);
+  EXPECT_TRUE(run->overlap_parameters);
+  EXPECT_EQ(run->memory.layers_per_checkpoint, 2);
+  EXPECT_EQ(run->hidden_dropout, 0.1);  // Megatron's default
+  EXPECT_TRUE(run->kernels.dropout);
+}
+
+TEST(MegatronArguments, EveryRecomputedModuleIsNamed) {
+  const auto run = read_megatron_arguments(
+      "--bf16 --recompute-granularity selective --recompute-modules mla_up_proj moe mlp layernorm",
+      "run.sh");
+  ASSERT_TRUE(run) << complaint(run);
+  EXPECT_EQ(run->layout.recompute, Recompute::None);
+  EXPECT_TRUE(notes_mention(*run, "mla_up_proj, moe, mlp, layernorm"));
+}
+
+TEST(MegatronArguments, AVariableMayHoldManyArguments) {
+  const auto run = read_megatron_arguments(
+      "ARGS=\"--tensor-model-parallel-size 2 \\\n --seq-length 4096\"\n"
+      "torchrun --nproc-per-node 8 pretrain_gpt.py $ARGS --bf16\necho done\n",
+      "run.sh");
+  ASSERT_TRUE(run) << complaint(run);
+  EXPECT_EQ(run->layout.tensor, 2);
+  EXPECT_EQ(run->layout.sequence, 4096);
+  EXPECT_EQ(run->layout.data, 4);
+  EXPECT_EQ(run->arguments.front(), "--bf16");
 }
 
 TEST(MegatronArguments, WhatWeWriteReadsBackTheSame) {
@@ -139,122 +264,37 @@ TEST(MegatronArguments, WhatWeWriteReadsBackTheSame) {
   EXPECT_EQ(write_megatron_arguments(*again), text);
 }
 
-TEST(DeepspeedConfig, TwoNumbersImplyTheThird) {
-  FrameworkHints given = hints(64);
-  given.stages = 8;
-  for (const char* text :
-       {R"({"train_batch_size":256,"train_micro_batch_size_per_gpu":1,
-            "gradient_accumulation_steps":32})",
-        R"({"train_batch_size":256,"train_micro_batch_size_per_gpu":1})",
-        R"({"train_batch_size":256,"gradient_accumulation_steps":32})",
-        R"({"train_micro_batch_size_per_gpu":1,"gradient_accumulation_steps":32})"}) {
-    const auto run = read_deepspeed_config(text, "ds.json", given);
-    ASSERT_TRUE(run) << text << complaint(run);
-    EXPECT_EQ(run->layout.global_batch, 256) << text;
-    EXPECT_EQ(run->microbatches, 32) << text;
-    EXPECT_EQ(run->layout.microbatch_size, 1) << text;
-    EXPECT_EQ(run->layout.data, 8) << text;
-  }
-}
-
-TEST(DeepspeedConfig, WithoutDevicesTheBatchGivesTheReplicas) {
-  const auto run = read_deepspeed_config(
-      R"({"train_batch_size":256,"train_micro_batch_size_per_gpu":1,
-          "gradient_accumulation_steps":32,"bf16":{"enabled":true},
-          "zero_optimization":{"stage":1},
-          "pipeline":{"stages":8,"partition":"best","activation_checkpoint_interval":1}})",
-      "ds.json");
+TEST(MegatronArguments, WhatIsWrittenIsALaunchLine) {
+  const std::string given =
+      "--attention-dropout 0.0 --hidden-dropout 0.0 --fp8-format e4m3 --fp8-recipe blockwise "
+      "--cp-comm-type a2a --use-tp-pp-dp-mapping --bf16 --lr 1e-4 --micro-batch-size 1";
+  const auto run = read_megatron_arguments(given, "run.sh", hints(128));
   ASSERT_TRUE(run) << complaint(run);
-  EXPECT_EQ(run->layout.data, 8);
-  EXPECT_EQ(run->layout.pipeline, 8);
-  EXPECT_EQ(run->layout.zero, 1);
-  EXPECT_EQ(run->layout.recompute, Recompute::Full);
-}
-
-TEST(DeepspeedConfig, NumbersThatDisagreeAreRefused) {
-  const auto run = read_deepspeed_config(
-      R"({"train_batch_size":100,"train_micro_batch_size_per_gpu":3,
-          "gradient_accumulation_steps":8})",
-      "ds.json");
-  ASSERT_FALSE(run);
-  EXPECT_NE(complaint(run).find("96 or 120"), std::string::npos) << complaint(run);
-  const auto zero = read_deepspeed_config(
-      R"({"train_batch_size":8,"train_micro_batch_size_per_gpu":1,"pipeline":{"stages":4},
-          "zero_optimization":{"stage":3}})",
-      "ds.json");
-  ASSERT_FALSE(zero);
-  EXPECT_NE(complaint(zero).find("takes 0 or 1"), std::string::npos);
-}
-
-TEST(DeepspeedConfig, WhatWeWriteReadsBackTheSame) {
-  FrameworkHints given = hints(64);
-  given.stages = 8;
-  const auto run = read_deepspeed_config(
-      R"({"train_batch_size":256,"train_micro_batch_size_per_gpu":2,"fp16":{"enabled":true},
-          "zero_optimization":{"stage":1}})",
-      "ds.json", given);
-  ASSERT_TRUE(run) << complaint(run);
-  const auto text = write_deepspeed_config(*run);
+  const auto text = write_megatron_arguments(*run);
   ASSERT_TRUE(text);
-  const auto again = read_deepspeed_config(*text, "again.json");
-  ASSERT_TRUE(again) << complaint(again);
-  EXPECT_EQ(again->layout, run->layout);
-  EXPECT_EQ(again->precision, "fp16");
-  EXPECT_EQ(again->microbatches, run->microbatches);
+  EXPECT_TRUE(text->starts_with("torchrun --nnodes 16 --nproc-per-node 8 pretrain_gpt.py \\\n"))
+      << *text;
+  for (const char* line :
+       {"--attention-dropout 0.0", "--hidden-dropout 0.0", "--fp8-format e4m3",
+        "--fp8-recipe blockwise", "--cp-comm-type a2a", "--use-tp-pp-dp-mapping", "--lr 1e-4"})
+    EXPECT_NE(text->find(line), std::string::npos) << line << " is not in\n" << *text;
+  EXPECT_EQ(text->find("world-size"), std::string::npos);
 }
 
-TEST(DeepspeedConfig, WhatItsEngineCannotDoIsNotWritten) {
+TEST(MegatronArguments, WhatMegatronCannotSayIsNotWritten) {
   FrameworkRun run;
-  run.schedule = "zb-h1";
-  run.layout.pipeline = 4;
-  run.layout.chunks = 2;
-  run.layout.zero = 3;
-  const auto text = write_deepspeed_config(run);
+  run.schedule = "1f1b";
+  run.model = TransformerModel{};
+  run.model->layers = 8;
+  run.model->position = Position::Alibi;
+  run.model->embedding_norm = true;
+  const auto text = write_megatron_arguments(run);
   ASSERT_FALSE(text);
-  EXPECT_EQ(text.error().size(), 3U);
-}
-
-TEST(TorchtitanConfig, Toml) {
-  FrameworkHints given = hints(64);
-  given.model = TransformerModel{};
-  given.model->layers = 30;
-  const auto run = read_torchtitan_config(
-      "[parallelism]\npipeline_parallel_degree = 4\n"
-      "pipeline_parallel_schedule = \"Interleaved1F1B\"  # two chunks\n"
-      "pipeline_parallel_layers_per_stage = 4\ntensor_parallel_degree = 2\n"
-      "data_parallel_shard_degree = -1\n"
-      "[training]\nlocal_batch_size = 16\nseq_len = 8_192\n",
-      "run.toml", given);
-  ASSERT_TRUE(run) << complaint(run);
-  EXPECT_EQ(run->schedule, "interleaved-1f1b");
-  EXPECT_EQ(run->layout.chunks, 2);
-  EXPECT_EQ(run->layout.data, 8);
-  EXPECT_EQ(run->microbatches, 16);
-  EXPECT_EQ(run->layout.sequence, 8192);
-}
-
-TEST(TorchtitanConfig, SizeAndCountOfMicrobatchesAreTwoKeys) {
-  const char* text = R"({"parallelism": {"pipeline_parallel_degree": 2, "num_pp_microbatches": 4,
-      "pipeline_parallel_schedule": "gpipe"}, "training": {"local_batch_size": 16}})";
-  const auto run = read_torchtitan_config(text, "run.json");
-  ASSERT_TRUE(run) << complaint(run);
-  EXPECT_EQ(run->layout.microbatch_size, 4);
-  EXPECT_EQ(run->microbatches, 4);
-  const auto odd = read_torchtitan_config(
-      "[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_microbatch_size = 3\n"
-      "[training]\nlocal_batch_size = 16\n",
-      "run.toml");
-  ASSERT_FALSE(odd);
-  EXPECT_NE(complaint(odd).find("15 or 18"), std::string::npos) << complaint(odd);
-}
-
-TEST(TorchtitanConfig, FormErrorsHaveTheirLine) {
-  for (const char* text : {"[parallelism\nx = 1", "a = ", "a = [1, 2", "a = \"x", "a = 1 2",
-                           "a = 1\na = 2", "[[x]]\n", "= 3", "a = {b = 1"}) {
-    const auto run = read_torchtitan_config(text, "run.toml");
-    ASSERT_FALSE(run) << text;
-    EXPECT_GT(run.error()[0].where.line, 0) << text;
-  }
+  EXPECT_EQ(text.error().size(), 2U) << render(text.error());
+  run.model->position = Position::Rope;
+  run.model->embedding_norm = false;
+  run.layout.pipeline = 3;
+  EXPECT_FALSE(write_megatron_arguments(run));  // 8 layers on 3 stages
 }
 
 TEST(FrameworkRun, TheFrameworkIsGuessed) {

@@ -1,5 +1,6 @@
 #include "sim/read/hf_config.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "sim/read/json_tree.hpp"
@@ -110,6 +111,75 @@ TEST(HfConfig, UnknownArchitectureAndMissingWidthsAreNamed) {
   const Diagnostics faults = faults_of(R"({"model_type":"llama","hidden_size":64})");
   EXPECT_NE(render(faults).find("num_hidden_layers"), std::string::npos);
   EXPECT_NE(render(faults).find("vocab_size"), std::string::npos);
+}
+
+std::string with_key(const std::string& entry) {
+  std::string text = kLlama3;
+  text.insert(1, "\n" + entry + ",\n");
+  return text;
+}
+
+TEST(HfConfig, KeysThatChangeNothingAreRead) {
+  for (const char* entry :
+       {R"("apply_residual_connection_post_layernorm": false)", R"("lm_head_bias": false)",
+        R"("_remove_final_layer_norm": false)", R"("mlp_type": "default")",
+        R"("embedding_dropout": 0.1)", R"("layer_types": ["full_attention", "full_attention"])"}) {
+    const auto shape = read_hf_config(with_key(entry), "config.json");
+    ASSERT_TRUE(shape) << entry << render(shape.error());
+    EXPECT_TRUE(shape->notes.empty()) << entry;
+  }
+  for (const char* entry : {R"("lm_head_bias": true)", R"("_remove_final_layer_norm": true)",
+                            R"("mlp_type": "gated")", R"("layer_types": ["linear_attention"])"})
+    EXPECT_EQ(faults_of(with_key(entry)).size(), 1U) << entry;
+}
+
+TEST(HfConfig, KeysThatNobodyKnowsAreLoud) {
+  const Diagnostics faults = faults_of(with_key(R"("attn_every_n": 4)"));
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].where.line, 2);
+  const auto strange = read_hf_config(with_key(R"("flavour": "sweet")"), "config.json");
+  ASSERT_TRUE(strange);
+  ASSERT_EQ(strange->notes.size(), 1U);
+  EXPECT_NE(strange->notes[0].find("flavour"), std::string::npos);
+}
+
+TEST(HfConfig, WindowsAreWarnedOf) {
+  const auto shape = read_hf_config(
+      with_key(R"("sliding_window": 4096, "layer_types": ["sliding_attention", "full_attention"])"),
+      "config.json");
+  ASSERT_TRUE(shape) << render(shape.error());
+  EXPECT_EQ(shape->notes.size(), 2U);
+}
+
+TEST(HfConfig, TwoNamesOfOneNumberMustAgree) {
+  const auto mixtral = [](const std::string& counts) {
+    return faults_of(R"({"model_type":"mixtral","num_hidden_layers":2,"hidden_size":64,
+        "intermediate_size":128,"num_attention_heads":4,"vocab_size":100,
+        "num_experts_per_tok":2,)" +
+                     counts + "}");
+  };
+  EXPECT_TRUE(mixtral(R"("num_local_experts":8)").empty());
+  EXPECT_TRUE(mixtral(R"("num_local_experts":8,"num_experts":8)").empty());
+  const Diagnostics faults = mixtral(R"("num_local_experts":8,"num_experts":16)");
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_NE(faults[0].message.find("two names of one thing"), std::string::npos);
+}
+
+TEST(HfConfig, AnotherVersionIsNoSlipOfThePen) {
+  for (const char* word : {"gemma2", "gemma3", "deepseek_v32", "qwen4"})
+    EXPECT_EQ(render(faults_of(fmt::format(R"({{"model_type":"{}"}})", word))).find("did you mean"),
+              std::string::npos)
+        << word;
+}
+
+TEST(HfConfig, SmolLm3HasItsPublishedParameters) {
+  const auto shape = read_hf_config(R"({"model_type":"smollm3","num_hidden_layers":36,
+    "hidden_size":2048,"intermediate_size":11008,"num_attention_heads":16,"num_key_value_heads":4,
+    "vocab_size":128256,"attention_bias":false,"mlp_bias":false,"no_rope_layer_interval":4,
+    "no_rope_layers":[1,1,1,0],"use_sliding_window":false,"sliding_window":null})",
+                                    "config.json");
+  ASSERT_TRUE(shape) << render(shape.error());
+  EXPECT_EQ(total_parameters(shape->model), 3075098624.0);
 }
 
 TEST(HfConfig, WhatIsNotJsonIsRefused) {
