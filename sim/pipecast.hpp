@@ -16,7 +16,7 @@
 #include "sim/base/diagnostic.hpp"
 #include "sim/base/fields.hpp"
 #include "sim/base/quantity.hpp"
-#include "sim/graph/collectives.hpp"
+#include "sim/model/collectives.hpp"
 #include "sim/graph/flows.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/model/accelerator.hpp"

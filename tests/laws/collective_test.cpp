@@ -5,7 +5,7 @@
 #include <string>
 
 #include "platforms/platform_kind.hpp"
-#include "sim/graph/collectives.hpp"
+#include "sim/model/collectives.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
 

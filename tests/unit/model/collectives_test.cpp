@@ -1,4 +1,4 @@
-#include "sim/graph/collectives.hpp"
+#include "sim/model/collectives.hpp"
 
 #include <gtest/gtest.h>
 

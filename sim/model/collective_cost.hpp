@@ -1,0 +1,54 @@
+#pragma once
+#include <cmath>
+#include <vector>
+
+#include "sim/model/collective_shape.hpp"
+#include "sim/model/collective_time.hpp"
+
+namespace pipecast {
+
+/// Of what single flows reach, messages from each device to every other one reach at most this
+/// [part], unless all have wires of their own. Set on the all-to-all figures of NVIDIA GTC 2025,
+/// session S72583; see docs/platforms.md.
+inline constexpr double kExchangeReaches[2] = {0.9, 0.8};
+
+/// The routes of a shape, for latency and bandwidth.
+struct RoutedShape {
+  CollectiveShape shape;
+  std::vector<Seconds> latency;                ///< [edge]
+  double slowest[2] = {0, 0};                  ///< [part] latency of its longest route
+  double bandwidth[2] = {HUGE_VAL, HUGE_VAL};  ///< [part] of its narrowest route
+
+  bool has(FabricPart part) const {
+    return std::isfinite(bandwidth[static_cast<std::size_t>(part)]);
+  }
+  /// What the hops of a part take.
+  double hops_s(FabricPart part) const {
+    const auto at = static_cast<std::size_t>(part);
+    return shape.hops[at] * slowest[at];
+  }
+};
+
+Result<RoutedShape> routed(CollectiveShape shape, const Platform& platform);
+
+/// Before the bytes flow, and how much more than their payload the wires carry.
+struct PartCost {
+  double overhead_s = 0;
+  double inflation = 1;
+};
+
+struct PlanCost {
+  PartCost part[2];
+  double overhead_s = 0;
+};
+
+/// Overheads and inflation of a message. A fit across the network includes what happens inside the
+/// nodes; hops inside and across follow each other, except in an exchange of each with each.
+PlanCost plan_cost(const RoutedShape& routes, Collective kind, CollectiveAlgorithm algorithm,
+                   const Platform& platform, Bytes message);
+
+/// The same for all sizes, as seconds when nothing else is there.
+TimeBySize time_by_size(const RoutedShape& routes, Collective kind, CollectiveAlgorithm algorithm,
+                        const Platform& platform);
+
+}  // namespace pipecast
