@@ -16,13 +16,15 @@ std::span<const RoutingLevel> levels_of(const Platform& platform) {
 }
 
 /// Two groups with the same signature lie alike: the same distances between their devices, and the
-/// same of them together at each level.
+/// same of them together in a node and at each level.
 std::vector<std::int32_t> signature(const std::vector<DeviceId>& group,
+                                    const std::vector<std::int32_t>& node_of,
                                     std::span<const RoutingLevel> levels) {
   std::vector<std::int32_t> result;
-  result.reserve(group.size() * (levels.size() + 1));
+  result.reserve(group.size() * (levels.size() + 2));
   for (const DeviceId device : group) {
     result.push_back(device.value - group.front().value);
+    result.push_back(node_of[device.at()] - node_of[group.front().at()]);
     for (const RoutingLevel& level : levels)
       result.push_back(level.group_of[device.at()] - level.group_of[group.front().at()]);
   }
@@ -33,7 +35,10 @@ class LinkFinder {
  public:
   LinkFinder(const Platform& platform, const ParallelLayout& layout,
              const std::vector<DeviceId>& devices)
-      : platform_(platform), layout_(layout), placed_(layout, devices) {}
+      : platform_(platform),
+        layout_(layout),
+        placed_(layout, devices),
+        node_of_(innermost_groups(platform)) {}
 
   template <typename Members>  // the group of a replica: std::vector<int>
   GroupLink link(int size, std::initializer_list<Collective> kinds, Members members) {
@@ -50,7 +55,7 @@ class LinkFinder {
         std::vector<DeviceId> devices;
         devices.reserve(group.size());
         for (const int member : group) devices.push_back(placed_.device(member, rank));
-        if (known.insert(signature(devices, levels_of(platform_))).second)
+        if (known.insert(signature(devices, node_of_, levels_of(platform_))).second)
           for (const Collective kind : kinds) add_time(kind, devices, result);
       }
     }
@@ -78,6 +83,7 @@ class LinkFinder {
   const Platform& platform_;
   const ParallelLayout& layout_;
   ReplicaDevices placed_;
+  std::vector<std::int32_t> node_of_;
   Diagnostics faults_;
 };
 

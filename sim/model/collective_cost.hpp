@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -12,20 +13,20 @@ namespace pipecast {
 /// session S72583; see docs/platforms.md.
 inline constexpr double kExchangeReaches[2] = {0.9, 0.8};
 
+/// Seconds per byte of the message, as far as they lie inside the nodes and across [part].
+using SecondsPerByte = std::array<double, 2>;
+
 /// The routes of a shape, for latency and bandwidth.
 struct RoutedShape {
   CollectiveShape shape;
   std::vector<Seconds> latency;                ///< [edge]
-  double slowest[2] = {0, 0};                  ///< [part] latency of its longest route
+  bool chained = false;                        ///< some edges wait for others
+  double hops_s[2] = {0, 0};                   ///< [part] what the hops of the shape take
   double bandwidth[2] = {HUGE_VAL, HUGE_VAL};  ///< [part] of its narrowest route
+  std::vector<SecondsPerByte> busiest;         ///< links, edges and chains; one of them is the last
 
   bool has(FabricPart part) const {
     return std::isfinite(bandwidth[static_cast<std::size_t>(part)]);
-  }
-  /// What the hops of a part take.
-  double hops_s(FabricPart part) const {
-    const auto at = static_cast<std::size_t>(part);
-    return shape.hops[at] * slowest[at];
   }
 };
 

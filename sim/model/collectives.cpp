@@ -20,8 +20,6 @@ constexpr std::size_t kFewestInSwitch = 5;
 /// first, once.
 std::vector<Flow> flows_of(const RoutedShape& routes, const PlanCost& cost, Bytes message) {
   const std::vector<CollectiveEdge>& edges = routes.shape.edges;
-  const bool chained = std::any_of(edges.begin(), edges.end(),
-                                   [](const CollectiveEdge& edge) { return !edge.after.empty(); });
   std::vector<Flow> flows;
   flows.reserve(edges.size());
   for (std::size_t index = 0; index < edges.size(); ++index) {
@@ -29,7 +27,8 @@ std::vector<Flow> flows_of(const RoutedShape& routes, const PlanCost& cost, Byte
     Flow flow{edge.from, edge.to,
               message * (edge.share * cost.part[static_cast<std::size_t>(edge.part)].inflation)};
     flow.after = edge.after;
-    const double own = chained ? routes.hops_s(edge.part) : routes.latency[index].value;
+    const double own = routes.chained ? routes.hops_s[static_cast<std::size_t>(edge.part)]
+                                      : routes.latency[index].value;
     if (edge.after.empty()) flow.extra = {std::max(0.0, cost.overhead_s - own)};
     flows.push_back(std::move(flow));
   }

@@ -28,16 +28,28 @@ Platform machine(const std::string& name) {
   return *platform;
 }
 
-/// The longest path through the flows of a collective; 0 for a tree, whose flows share ports.
+double end_of(const TaskGraph& graph) {
+  double end = 0;
+  for (const Interval& interval : longest_path(graph).intervals)
+    end = std::max(end, interval.end_s);
+  return end;
+}
+
+/// What the flows of a collective take: the longest path through them, or their latencies and the
+/// bytes of the busiest link.
 double flows_s(Collective kind, const std::vector<DeviceId>& group, double bytes,
                const Platform& platform) {
   const Result<CollectivePlan> plan = plan_collective({kind, {}, group, Bytes{bytes}}, platform);
   EXPECT_TRUE(plan) << render(plan.error());
-  if (plan->algorithm == CollectiveAlgorithm::Tree) return 0;
-  double end = 0;
-  for (const Interval& interval : longest_path(*build_flow_graph(plan->flows, platform)).intervals)
-    end = std::max(end, interval.end_s);
-  return end;
+  TaskGraph graph = *build_flow_graph(plan->flows, platform);
+  const double unshared = end_of(graph);
+  std::vector<double> busy(platform.links.size(), 0);
+  for (Task& task : graph.tasks) {
+    for (const LinkId link : graph.routes[static_cast<std::size_t>(task.route)].links)
+      busy[link.at()] += task.bytes / platform.links[link.at()].bandwidth.value;
+    task.bytes = 0;
+  }
+  return std::max(unshared, end_of(graph) + *std::max_element(busy.begin(), busy.end()));
 }
 
 std::vector<DeviceId> every(std::int32_t stride, int size) {

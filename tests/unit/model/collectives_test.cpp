@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "sim/model/collective_cost.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -88,7 +90,7 @@ TEST(Collectives, AllToAllGoesPairByPairBehindASwitch) {
   EXPECT_EQ(exchange.algorithm, CollectiveAlgorithm::Direct);
   EXPECT_TRUE(exchange.flows[0].after.empty());
   EXPECT_EQ(exchange.flows[4].after, std::vector<std::uint32_t>{0});
-  EXPECT_DOUBLE_EQ(exchange.flows[4].bytes.value, 2e6);
+  EXPECT_DOUBLE_EQ(exchange.flows[4].bytes.value, 2e6 / kExchangeReaches[0]);
 }
 
 TEST(Collectives, SwitchesHalveTheTraffic) {
