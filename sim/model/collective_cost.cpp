@@ -210,6 +210,8 @@ PlanCost plan_cost(const RoutedShape& routes, Collective kind, CollectiveAlgorit
     const bool own_wires = part == FabricPart::Inside && routes.shape.own_wires;
     if (kind == Collective::AllToAll && !own_wires)
       achieved[at] = std::min(achieved[at], kExchangeReaches[at]);
+    if (kind == Collective::AllReduce && algorithm == CollectiveAlgorithm::Tree)
+      achieved[at] *= kTreeReaches;
     if (routes.has(part)) cost.part[at] = part_cost(routes, part, platform, message, achieved[at]);
   }
   if (routes.has(FabricPart::Across) && platform.collectives_across.latency.value > 0)

@@ -13,6 +13,9 @@ namespace pipecast {
 /// session S72583; see docs/platforms.md.
 inline constexpr double kExchangeReaches[2] = {0.9, 0.8};
 
+/// What trees reach of the rings' bandwidth in all-reduce: NCCL's own model (src/graph/tuning.cc).
+inline constexpr double kTreeReaches = 0.92;
+
 /// Seconds per byte of the message, as far as they lie inside the nodes and across [part].
 using SecondsPerByte = std::array<double, 2>;
 

@@ -206,7 +206,7 @@ double edge_count(Collective kind, CollectiveAlgorithm algorithm, const GroupedD
     case CollectiveAlgorithm::Ring:
       return size * (devices.single() ? kWiredRings : slots);
     case CollectiveAlgorithm::Tree:
-      return 4 * size;
+      return 2 * size * (slots + 1);
     case CollectiveAlgorithm::Automatic:
     case CollectiveAlgorithm::Hierarchical:
     case CollectiveAlgorithm::InSwitch:
@@ -236,9 +236,46 @@ CollectiveShape ring_shape(Collective kind, const GroupedDevices& devices) {
   return shape;
 }
 
+namespace {
+
+/// All-reduce by trees that use every card, as NCCL's channels do: slot by slot, two trees over the
+/// nodes, and inside each node a chain that ends at the slot.
+CollectiveShape trees_over_cards(const GroupedDevices& devices) {
+  CollectiveShape shape;
+  const std::size_t slots = devices.nodes.front().size();
+  const std::size_t nodes = devices.nodes.size();
+  const double share = 1 / static_cast<double>(slots);
+  const auto both_ways = [&](DeviceId a, DeviceId b, double part_of, FabricPart part) {
+    shape.edges.push_back({a, b, part_of, part});
+    shape.edges.push_back({b, a, part_of, part});
+  };
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    for (const auto& node : devices.nodes)
+      for (std::size_t step = 1; step < slots; ++step)
+        both_ways(node[walked_slot(devices, slot, step, slots)],
+                  node[walked_slot(devices, slot, step - 1, slots)], share, FabricPart::Inside);
+    for (std::size_t place = 1; place < nodes; ++place) {
+      const std::size_t parent = (place - 1) / 2;
+      both_ways(devices.nodes[place][slot], devices.nodes[parent][slot], share / 2,
+                FabricPart::Across);
+      both_ways(devices.nodes[nodes - 1 - place][slot], devices.nodes[nodes - 1 - parent][slot],
+                share / 2, FabricPart::Across);
+    }
+  }
+  shape.load[kInside] = 2 * share * static_cast<double>(slots - 1);
+  shape.load[kAcross] = share * (nodes == 2 ? 1 : 2);
+  shape.hops[kInside] = 2 * (static_cast<int>(slots) - 1);
+  shape.hops[kAcross] = 2 * (static_cast<int>(std::bit_width(nodes)) - 1);
+  return shape;
+}
+
+}  // namespace
+
 /// Tree 0 is a heap over the devices in order, tree 1 the same over the reverse order: who is
 /// inside one is a leaf of the other.
 CollectiveShape tree_shape(Collective kind, const GroupedDevices& devices) {
+  if (kind == Collective::AllReduce && !devices.single() && devices.even())
+    return trees_over_cards(devices);
   CollectiveShape shape;
   const std::vector<DeviceId> all = flattened(devices);
   const std::vector<std::size_t> node_of = nodes_of(devices);

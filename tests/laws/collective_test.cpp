@@ -177,7 +177,21 @@ TEST(CollectiveLaws, TreesTakeTwiceTheMessageOnAPort) {
   const Result<Timeline> shared = simgrid_run(*build_flow_graph(plan->flows, platform), platform);
   ASSERT_TRUE(shared);
   const double depth = 3;
-  EXPECT_NEAR(end_of(*shared), 2 * depth * kCardLatency + 2 * 1e9 / kCard, 1e-9);
+  EXPECT_NEAR(end_of(*shared), 2 * depth * kCardLatency + 2 * 1e9 / kCard / kTreeReaches, 1e-9);
+}
+
+/// Across nodes a card carries what its slot's trees do, an eighth of that of one tree for all; a
+/// port inside up and down what the chains of the other slots do.
+TEST(CollectiveLaws, TreesUseEveryCard) {
+  const Platform platform = cluster(4, 8);
+  const Result<CollectivePlan> plan = plan_collective(
+      {Collective::AllReduce, CollectiveAlgorithm::Tree, first(32), Bytes{1e9}}, platform);
+  ASSERT_TRUE(plan) << render(plan.error());
+  const Result<Timeline> shared = simgrid_run(*build_flow_graph(plan->flows, platform), platform);
+  ASSERT_TRUE(shared);
+  const double hops = 14 * kPortLatency + 4 * kCardLatency;
+  const double wire = std::max(2 * 7.0 / 8 * 1e9 / kPort, 2 * 1e9 / 8 / kCard);
+  EXPECT_NEAR(end_of(*shared), hops + wire / kTreeReaches, 1e-4);
 }
 
 /// Few bytes: fewer hops win; many bytes: the ring, which moves less.
