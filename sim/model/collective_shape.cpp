@@ -239,12 +239,15 @@ CollectiveShape ring_shape(Collective kind, const GroupedDevices& devices) {
 namespace {
 
 /// All-reduce by trees that use every card, as NCCL's channels do: slot by slot, two trees over the
-/// nodes, and inside each node a chain that ends at the slot.
+/// nodes, and inside each node a chain that ends at the slot. As in NCCL's own model, and as from
+/// five nodes on by itself, the busiest card carries its part of the message twice in each
+/// direction; between two nodes once.
 CollectiveShape trees_over_cards(const GroupedDevices& devices) {
   CollectiveShape shape;
   const std::size_t slots = devices.nodes.front().size();
   const std::size_t nodes = devices.nodes.size();
   const double share = 1 / static_cast<double>(slots);
+  const double over_cards = share / 2 * (nodes == 3 || nodes == 4 ? 4.0 / 3 : 1);
   const auto both_ways = [&](DeviceId a, DeviceId b, double part_of, FabricPart part) {
     shape.edges.push_back({a, b, part_of, part});
     shape.edges.push_back({b, a, part_of, part});
@@ -256,10 +259,10 @@ CollectiveShape trees_over_cards(const GroupedDevices& devices) {
                   node[walked_slot(devices, slot, step - 1, slots)], share, FabricPart::Inside);
     for (std::size_t place = 1; place < nodes; ++place) {
       const std::size_t parent = (place - 1) / 2;
-      both_ways(devices.nodes[place][slot], devices.nodes[parent][slot], share / 2,
+      both_ways(devices.nodes[place][slot], devices.nodes[parent][slot], over_cards,
                 FabricPart::Across);
       both_ways(devices.nodes[nodes - 1 - place][slot], devices.nodes[nodes - 1 - parent][slot],
-                share / 2, FabricPart::Across);
+                over_cards, FabricPart::Across);
     }
   }
   shape.load[kInside] = 2 * share * static_cast<double>(slots - 1);
