@@ -8,6 +8,12 @@
 namespace pipecast {
 namespace {
 
+/// A pipeline rank of a replica.
+struct Place {
+  int replica = 0;
+  int rank = 0;
+};
+
 const std::string& accelerator_at(const Platform& platform, const ReplicaDevices& placed,
                                   Place place) {
   return platform.devices[placed.device(place.replica, place.rank).at()].accelerator;
@@ -59,7 +65,7 @@ class Devices {
 /// Every accelerator once, where it is first met, and how many devices are one.
 Result<PlanMachine> counted(const Platform& platform, const ParallelLayout& layout,
                             const ReplicaDevices& placed, const DeviceLookup& lookup,
-                            const std::vector<std::int32_t>& node_of) {
+                            PlanNodes nodes) {
   PlanMachine machine;
   Devices devices(platform, placed, lookup);
   for (int replica = 0; replica < placed.replicas(); ++replica)
@@ -68,8 +74,9 @@ Result<PlanMachine> counted(const Platform& platform, const ParallelLayout& layo
       if (!index) return fail(index.error());
       PlanDevice& device = devices.found[*index];
       if (device.count++ == 0) {
-        const Result<ClusterLinks> links =
-            cluster_links(platform, node_of, layout, placed, {replica, rank});
+        const Result<ClusterLinks> links = nodes == PlanNodes::Equal
+                                               ? cluster_links(platform, layout, placed)
+                                               : cluster_links(platform, layout, placed, rank);
         if (!links) return fail(links.error());
         device.links = *links;
       }
@@ -120,11 +127,10 @@ Result<PlanMachine> plan_machine(const Platform& platform, const ParallelLayout&
   const ReplicaDevices placed(layout, devices);
   if (Diagnostics faults = mixed_groups(platform, layout, devices); !faults.empty())
     return fail(std::move(faults));
-  const std::vector<std::int32_t> node_of = innermost_groups(platform);
-  Result<PlanMachine> machine = counted(platform, layout, placed, lookup, node_of);
+  Result<PlanMachine> machine = counted(platform, layout, placed, lookup, nodes);
   if (!machine || nodes == PlanNodes::Equal) return machine;
   for (int rank = 0; rank < layout.pipeline; ++rank) {
-    const Result<ClusterLinks> links = cluster_links(platform, node_of, layout, placed, {0, rank});
+    const Result<ClusterLinks> links = cluster_links(platform, layout, placed, rank);
     if (!links) return fail(links.error());
     machine->links.push_back(*links);
   }

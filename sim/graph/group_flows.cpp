@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/graph/collective_shape.hpp"
+#include "sim/model/collective_shape.hpp"
 
 namespace pipecast {
 namespace {

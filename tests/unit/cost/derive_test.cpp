@@ -368,7 +368,7 @@ TEST(Derive, GradientsAndParametersAreExchangedLayerByLayer) {
                 ->workload.sync[0]
                 .gradients,
             Bytes{0});
-  links.data.inside = 100e9;
+  links.data.gather = {{{{{{HUGE_VAL, 0, 1e-11}}}}}};
   const Derivation known =
       derived_on(staged(plan, device), uniform_machine(device, links, 8)).value();
   const StageSync& first = known.workload.sync[0];
@@ -389,8 +389,8 @@ TEST(Derive, GradientsAndParametersAreExchangedLayerByLayer) {
 GroupLink link_of(int size, double rate, double start_s) {
   GroupLink link;
   link.size = link.per_node = size;
-  link.inside = rate;
-  link.inside_s = start_s;
+  const double per_byte_s = (size - 1.0) / size / rate;
+  link.gather = link.exchange = {{{{{{HUGE_VAL, start_s, per_byte_s}}}}}};
   return link;
 }
 

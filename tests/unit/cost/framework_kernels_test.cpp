@@ -69,10 +69,19 @@ TrainingPlan expert_plan() {
   return plan;
 }
 
+/// Members that send `per_byte_s` for each byte of a collective, without latency.
+GroupLink group_of(int size, int per_node, double per_byte_s) {
+  GroupLink link;
+  link.size = size;
+  link.per_node = per_node;
+  link.gather = link.exchange = {{{{{{HUGE_VAL, 0, per_byte_s}}}}}};
+  return link;
+}
+
 /// A node of eight at 100 GB/s, without latency.
 ClusterLinks eight_links(const ParallelLayout& layout) {
   ClusterLinks links = unknown_links(layout);
-  links.tensor = {8, 8, 1e11, 0, 0, 0};
+  links.tensor = group_of(8, 8, 7.0 / 8 / 1e11);
   return links;
 }
 
@@ -194,12 +203,12 @@ TEST(FrameworkKernels, ATokenMayCrossToANodeOnce) {
   plan.layout.expert = 32;
   plan.layout.data = 32;
   ClusterLinks links = unknown_links(plan.layout);
-  links.expert = {32, 8, 1e15, 5e10, 0, 0};
+  links.expert = group_of(32, 8, 24.0 / 32 / 5e10);
   const double plain = layer(plan, links, LayerKind::Experts).forward.expert_s;
   plan.dispatch_once = true;
   EXPECT_NEAR(layer(plan, links, LayerKind::Experts).forward.expert_s / plain,
               4 * (1 - std::pow(0.75, 8)) / 8, 1e-9);
-  EXPECT_EQ(crossing_share({8, 8, 1e11, 0, 0, 0}, 8), 1);
+  EXPECT_EQ(crossing_share(group_of(8, 8, 7.0 / 8 / 1e11), 8), 1);
 }
 
 TEST(FrameworkKernels, FusedExpertsKeepTheirPointwiseWorkInsideTheProducts) {
