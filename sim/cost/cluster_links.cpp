@@ -1,81 +1,141 @@
 #include "sim/cost/cluster_links.hpp"
 
 #include <algorithm>
-#include <array>
+#include <set>
+
+#include "sim/model/collectives.hpp"
+#include "sim/model/replica_devices.hpp"
 
 namespace pipecast {
 namespace {
 
-struct Group {
-  int size;
-  int stride;
+std::span<const RoutingLevel> levels_of(const Platform& platform) {
+  if (const auto* levels = std::get_if<LevelRouting>(&platform.routing)) return levels->levels;
+  if (const auto* torus = std::get_if<TorusRouting>(&platform.routing)) return torus->outside;
+  return {};
+}
+
+/// Two groups with the same signature lie alike: the same distances between their devices, and the
+/// same of them together in a node and at each level.
+std::vector<std::int32_t> signature(const std::vector<DeviceId>& group,
+                                    const std::vector<std::int32_t>& node_of,
+                                    std::span<const RoutingLevel> levels) {
+  std::vector<std::int32_t> result;
+  result.reserve(group.size() * (levels.size() + 2));
+  for (const DeviceId device : group) {
+    result.push_back(device.value - group.front().value);
+    result.push_back(node_of[device.at()] - node_of[group.front().at()]);
+    for (const RoutingLevel& level : levels)
+      result.push_back(level.group_of[device.at()] - level.group_of[group.front().at()]);
+  }
+  return result;
+}
+
+class LinkFinder {
+ public:
+  LinkFinder(const Platform& platform, const ParallelLayout& layout,
+             const std::vector<DeviceId>& devices)
+      : platform_(platform),
+        layout_(layout),
+        placed_(layout, devices),
+        node_of_(innermost_groups(platform)) {}
+
+  template <typename Members>  // the group of a replica: std::vector<int>
+  GroupLink link(int size, std::initializer_list<Collective> kinds, Members members) {
+    GroupLink result;
+    result.size = size;
+    if (size < 2) return result;
+    std::set<std::vector<std::int32_t>> known;
+    std::vector<char> done(static_cast<std::size_t>(placed_.replicas()), 0);
+    for (int replica = 0; replica < placed_.replicas(); ++replica) {
+      if (done[static_cast<std::size_t>(replica)] != 0) continue;
+      const std::vector<int> group = members(placed_, replica);
+      for (const int member : group) done[static_cast<std::size_t>(member)] = 1;
+      for (int rank = 0; rank < layout_.pipeline; ++rank) {
+        std::vector<DeviceId> devices;
+        devices.reserve(group.size());
+        for (const int member : group) devices.push_back(placed_.device(member, rank));
+        if (known.insert(signature(devices, node_of_, levels_of(platform_))).second)
+          for (const Collective kind : kinds) add_time(kind, devices, result);
+      }
+    }
+    return result;
+  }
+
+  const Diagnostics& faults() const { return faults_; }
+
+ private:
+  void add_time(Collective kind, const std::vector<DeviceId>& devices, GroupLink& link) {
+    if (!faults_.empty()) return;
+    Result<CollectiveTime> time =
+        collective_time({kind, CollectiveAlgorithm::Automatic, devices, {}}, platform_);
+    if (!time) {
+      faults_ = std::move(time.error());
+      return;
+    }
+    std::vector<CollectiveTime>& times = kind == Collective::AllGather  ? link.gather
+                                         : kind == Collective::AllToAll ? link.exchange
+                                                                        : link.reduce;
+    if (std::find(times.begin(), times.end(), *time) == times.end())
+      times.push_back(std::move(*time));
+  }
+
+  const Platform& platform_;
+  const ParallelLayout& layout_;
+  ReplicaDevices placed_;
+  std::vector<std::int32_t> node_of_;
+  Diagnostics faults_;
 };
 
-double fitted(const CollectiveTuning& tuning) {
-  // Where switches reduce, the fit is that of in-switch all-reduce; rings reach a single flow.
-  return tuning.in_switch ? 1 : tuning.achieved;
+std::vector<DeviceId> used_devices(const ParallelLayout& layout, std::span<const int> given) {
+  std::vector<DeviceId> devices;
+  devices.reserve(static_cast<std::size_t>(layout.devices()));
+  for (int device = 0; device < layout.devices(); ++device)
+    devices.push_back({given.empty() ? device : given[static_cast<std::size_t>(device)]});
+  return devices;
 }
 
-/// Before the first byte: the hops, or where collectives are fitted what NCCL's protocol for large
-/// messages needs, `half_size` bytes at the achieved rate (see docs/platforms.md).
-double start_seconds(const CollectiveTuning& tuning, const Route& way, int hops, double rate) {
-  if (!(tuning.latency.value > 0)) return hops * way.latency.value;
-  return std::max(tuning.latency.value, tuning.half_size.value / rate);
-}
-
-Result<GroupLink> link_of(const Platform& platform, const std::vector<std::int32_t>& node_of,
-                          Group group) {
-  GroupLink link;
-  link.size = group.size;
-  if (group.size == 1) return link;
-  link.per_node = 0;
-  int first_outside = -1;
-  for (int i = 0; i < group.size; ++i) {
-    const auto device = static_cast<std::size_t>(i * group.stride);
-    if (node_of[device] == node_of[0])
-      ++link.per_node;
-    else if (first_outside < 0)
-      first_outside = i * group.stride;
-  }
-  if (link.per_node > 1) {
-    const Result<Route> way = route(platform, {0}, {group.stride});
-    if (!way) return fail(way.error());
-    link.inside = way->bandwidth.value * fitted(platform.collectives_inside);
-    link.inside_s =
-        start_seconds(platform.collectives_inside, *way, link.per_node - 1, link.inside);
-  }
-  if (first_outside < 0) return link;
-  const Result<Route> way = route(platform, {0}, {first_outside});
-  if (!way) return fail(way.error());
-  link.across = way->bandwidth.value * fitted(platform.collectives_across);
-  link.across_s =
-      start_seconds(platform.collectives_across, *way, group.size / link.per_node - 1, link.across);
-  return link;
+double slowest(const std::vector<CollectiveTime>& times, double bytes) {
+  double seconds = 0;
+  for (const CollectiveTime& time : times) seconds = std::max(seconds, time.seconds(bytes));
+  return seconds;
 }
 
 }  // namespace
 
-Result<ClusterLinks> cluster_links(const Platform& platform, const ParallelLayout& layout) {
+Result<ClusterLinks> cluster_links(const Platform& platform, const ParallelLayout& layout,
+                                   std::span<const int> devices) {
   if (static_cast<std::size_t>(layout.devices()) > platform.devices.size())
     return fail(infeasible("the layout needs " + std::to_string(layout.devices()) +
                                " devices (tensor × context × data × pipeline), the platform has " +
                                std::to_string(platform.devices.size()),
                            "use a larger platform (set its number of nodes) or smaller degrees"));
-  const std::vector<std::int32_t> nodes = innermost_groups(platform);
-  const int dense = layout.tensor * layout.context;
-  const int inner = layout.expert * layout.expert_tensor;
-  const std::array<Group, 5> groups{{{layout.tensor, 1},
-                                     {layout.context, layout.tensor},
-                                     {layout.expert, layout.expert_tensor},
-                                     {layout.context * layout.data, layout.tensor},
-                                     {std::max(1, dense * layout.data / inner), inner}}};
-  std::array<GroupLink, 5> links;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const Result<GroupLink> link = link_of(platform, nodes, groups[i]);
-    if (!link) return fail(link.error());
-    links[i] = *link;
-  }
-  return ClusterLinks{links[0], links[1], links[2], links[3], links[4]};
+  LinkFinder find(platform, layout, used_devices(layout, devices));
+  const auto inside = [](ParallelDimension dimension) {
+    return [dimension](const ReplicaDevices& placed, int replica) {
+      return placed.inside_group(replica, dimension);
+    };
+  };
+  const auto copies = [](bool experts) {
+    return [experts](const ReplicaDevices& placed, int replica) {
+      return placed.gradient_group(replica, experts);
+    };
+  };
+  const ClusterLinks unknown = unknown_links(layout);
+  ClusterLinks links;
+  links.tensor = find.link(layout.tensor, {Collective::AllGather, Collective::AllReduce},
+                           inside(ParallelDimension::Tensor));
+  links.context = find.link(layout.context, {Collective::AllGather, Collective::AllToAll},
+                            inside(ParallelDimension::Context));
+  links.expert =
+      find.link(layout.expert, {Collective::AllToAll}, inside(ParallelDimension::Expert));
+  links.data = find.link(unknown.data.size, {Collective::AllGather}, copies(false));
+  links.expert_data =
+      layout.expert > 1 ? find.link(unknown.expert_data.size, {Collective::AllGather}, copies(true))
+                        : links.data;
+  links.expert_data.size = unknown.expert_data.size;
+  if (!find.faults().empty()) return fail(find.faults());
+  return links;
 }
 
 ClusterLinks unknown_links(const ParallelLayout& layout) {
@@ -90,25 +150,15 @@ ClusterLinks unknown_links(const ParallelLayout& layout) {
 }
 
 double gather_seconds(const GroupLink& link, double bytes) {
-  if (link.size == 1 || !link.known()) return 0;
-  const double moved = bytes * (link.size - 1) / link.size;
-  if (!link.leaves_node()) return link.inside_s + moved / link.inside;
-  const double cards = link.across * link.per_node;
-  const double rate = link.per_node > 1 ? std::min(link.inside, cards) : cards;
-  return link.across_s + (link.per_node > 1 ? link.inside_s : 0) + moved / rate;
+  return link.size == 1 ? 0 : slowest(link.gather, bytes);
 }
 
 double all_reduce_seconds(const GroupLink& link, double bytes) {
-  return 2 * gather_seconds(link, bytes);
+  return link.size == 1 ? 0 : slowest(link.reduce, bytes);
 }
 
 double exchange_seconds(const GroupLink& link, double bytes) {
-  if (link.size == 1 || !link.known()) return 0;
-  const double inside = bytes * (link.per_node - 1) / link.size;
-  const double outside = bytes * (link.size - link.per_node) / link.size;
-  const double inside_s = link.per_node > 1 ? link.inside_s + inside / link.inside : 0;
-  const double outside_s = link.leaves_node() ? link.across_s + outside / link.across : 0;
-  return std::max(inside_s, outside_s);
+  return link.size == 1 ? 0 : slowest(link.exchange, bytes);
 }
 
 }  // namespace pipecast

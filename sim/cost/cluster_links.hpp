@@ -1,27 +1,31 @@
 #pragma once
+#include <algorithm>
+#include <span>
+#include <vector>
+
 #include "sim/base/diagnostic.hpp"
 #include "sim/cost/layout.hpp"
+#include "sim/model/collective_time.hpp"
 #include "sim/model/platform.hpp"
 
 namespace pipecast {
 
-/// How the devices of one parallel group reach each other. Rates are bytes/s of one device in one
-/// direction, already what collectives achieve.
+/// How long the groups of one kind take for their collectives on an idle fabric. They wait for each
+/// other, so the slowest counts; groups that lie alike on the fabric are one entry.
 struct GroupLink {
   int size = 1;
-  int per_node = 1;     ///< members that meet at the innermost level
-  double inside = 0;    ///< within a node; 0: nobody knows
-  double across = 0;    ///< of a device's share of the network, where the group leaves the node
-  double inside_s = 0;  ///< before the first byte of a collective
-  double across_s = 0;
+  std::vector<CollectiveTime> gather;    ///< all-gather or reduce-scatter
+  std::vector<CollectiveTime> reduce;    ///< all-reduce
+  std::vector<CollectiveTime> exchange;  ///< all-to-all
 
-  bool known() const { return size == 1 || inside > 0 || across > 0; }
-  bool leaves_node() const { return per_node < size; }
+  /// Nobody knows where there is nothing; a kind of group has only the collectives it uses.
+  bool known() const {
+    return size == 1 || !(gather.empty() && reduce.empty() && exchange.empty());
+  }
   bool operator==(const GroupLink&) const = default;
 };
 
-/// The groups of a layout on a platform, in Megatron's order: tensor innermost, then context,
-/// expert within data, data, pipeline outermost.
+/// The groups of a layout on a platform.
 struct ClusterLinks {
   GroupLink tensor;
   GroupLink context;
@@ -32,15 +36,18 @@ struct ClusterLinks {
   bool operator==(const ClusterLinks&) const = default;
 };
 
-/// O(devices of the platform). Errors: the layout needs more devices than there are, no route.
-Result<ClusterLinks> cluster_links(const Platform& platform, const ParallelLayout& layout);
+/// Where the layout's order puts its groups; `devices` are those it uses, each of which exists, in
+/// its order; empty: the first of the platform. Times are those of collective_time(), so of the
+/// flows that `platform ping` and the gradients use. O(devices · levels + edges of the collectives
+/// of groups that lie differently). Errors: the layout needs more devices than there are, no route.
+Result<ClusterLinks> cluster_links(const Platform& platform, const ParallelLayout& layout,
+                                   std::span<const int> devices = {});
 
 /// The same where nothing is known but the layout: every collective takes no time.
 ClusterLinks unknown_links(const ParallelLayout& layout);
 
 /// Seconds of collectives; `bytes` is the whole buffer (the output of a gather, the input of a
-/// scatter). Ring: latency + (n−1)/n × bytes ÷ rate, where a group that leaves the node streams
-/// through the cards of all its members of a node at once.
+/// scatter).
 double gather_seconds(const GroupLink& link, double bytes);
 double all_reduce_seconds(const GroupLink& link, double bytes);
 /// `bytes` leave every device, spread evenly over the group.

@@ -5,11 +5,11 @@
 #include <map>
 #include <numeric>
 
-#include "sim/graph/collectives.hpp"
 #include "sim/graph/deadlock.hpp"
 #include "sim/graph/gradient_exchange.hpp"
-#include "sim/graph/replica_devices.hpp"
 #include "sim/graph/symmetric_fold.hpp"
+#include "sim/model/collectives.hpp"
+#include "sim/model/replica_devices.hpp"
 
 namespace pipecast {
 namespace {

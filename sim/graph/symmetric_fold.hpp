@@ -5,8 +5,8 @@
 
 #include "sim/graph/edge_list.hpp"
 #include "sim/graph/fabric_traffic.hpp"
-#include "sim/graph/replica_devices.hpp"
 #include "sim/graph/task_graph.hpp"
+#include "sim/model/replica_devices.hpp"
 
 namespace pipecast {
 

@@ -229,8 +229,47 @@ Result<Route> route(const Platform& platform, DeviceId from, DeviceId to) {
   return way;
 }
 
+namespace {
+
+/// Devices that reach each other at more than half of the best rate of both are together, and who
+/// is together with one of them: inside a node everybody is much faster than across.
+std::vector<std::int32_t> groups_by_rate(const Platform& platform, const ExplicitRouting& routing) {
+  std::vector<double> best(platform.devices.size(), 0);
+  std::vector<double> rates;
+  rates.reserve(routing.routes.size());
+  for (const auto& [pair, links] : routing.routes) {
+    double rate = std::numeric_limits<double>::infinity();
+    for (const LinkId link : links)
+      rate = std::min(rate, platform.links[link.at()].bandwidth.value);
+    rates.push_back(rate);
+    best[pair.first.at()] = std::max(best[pair.first.at()], rate);
+    best[pair.second.at()] = std::max(best[pair.second.at()], rate);
+  }
+  std::vector<std::int32_t> first(platform.devices.size());  // a device before it of its group
+  std::iota(first.begin(), first.end(), 0);
+  const auto root = [&](std::int32_t device) {
+    while (first[static_cast<std::size_t>(device)] != device)
+      device = first[static_cast<std::size_t>(device)];
+    return device;
+  };
+  auto rate = rates.begin();
+  for (const auto& [pair, links] : routing.routes) {
+    const double needed = std::max(best[pair.first.at()], best[pair.second.at()]) / 2;
+    if (*rate++ < needed) continue;
+    const std::int32_t one = root(pair.first.value);
+    const std::int32_t other = root(pair.second.value);
+    first[static_cast<std::size_t>(std::max(one, other))] = std::min(one, other);
+  }
+  for (std::int32_t& device : first) device = root(device);
+  return first;
+}
+
+}  // namespace
+
 std::vector<std::int32_t> innermost_groups(const Platform& platform) {
   std::vector<std::int32_t> group_of(platform.devices.size(), 0);
+  if (const auto* pairs = std::get_if<ExplicitRouting>(&platform.routing))
+    return groups_by_rate(platform, *pairs);
   if (const auto* levels = std::get_if<LevelRouting>(&platform.routing)) {
     if (!levels->levels.empty()) group_of = levels->levels.front().group_of;
   } else if (const auto* torus = std::get_if<TorusRouting>(&platform.routing)) {

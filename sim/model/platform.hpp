@@ -136,7 +136,7 @@ struct Route {
 Result<Route> route(const Platform& platform, DeviceId from, DeviceId to);
 
 /// [device] the group it meets others in at the innermost level: a node, an NVLink domain, a torus.
-/// All devices are one group where the platform has no levels. O(devices).
+/// Without levels: who is near, by the rates of written-out routes; else all. O(devices + routes).
 std::vector<std::int32_t> innermost_groups(const Platform& platform);
 
 /// Constant delay between any two devices, never contended, whatever the size of the message.

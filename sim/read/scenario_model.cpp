@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -14,8 +15,26 @@ namespace {
 /// The platform a scenario names; null for a constant delay, whose devices are not known.
 Result<const Platform*> platform_of(const PlatformChoice& choice, const ReadContext& context,
                                     ReadCache& cache) {
+  if (choice.file_platform) return &*choice.file_platform;
   if (choice.kind.empty()) return nullptr;
   return cache.machine(choice, 0, context.platform_kinds);
+}
+
+/// The devices a scenario lists, where all of them exist; else its run says so.
+std::span<const int> listed_devices(const PlatformChoice& choice, const Platform& platform) {
+  const auto exists = [&](int device) {
+    return static_cast<std::size_t>(device) < platform.devices.size();
+  };
+  if (!std::all_of(choice.devices.begin(), choice.devices.end(), exists)) return {};
+  return choice.devices;
+}
+
+Result<ClusterLinks> links_of(const ParallelLayout& layout, const PlatformChoice& choice,
+                              const Platform* platform) {
+  if (platform == nullptr) return unknown_links(layout);
+  std::span<const int> devices = listed_devices(choice, *platform);
+  if (devices.size() != static_cast<std::size_t>(layout.devices())) devices = {};
+  return cluster_links(*platform, layout, devices);
 }
 
 Result<const DeviceModel*> device_of(const PlannedModel& planned, const Platform* platform,
@@ -35,9 +54,7 @@ Result<ModelRun> derived(PlannedModel planned, const PlatformChoice& choice,
   if (!platform) return fail(platform.error());
   const Result<const DeviceModel*> device = device_of(planned, *platform, context, cache);
   if (!device) return fail(device.error());
-  const Result<ClusterLinks> links = *platform != nullptr
-                                         ? cluster_links(**platform, planned.plan.layout)
-                                         : Result<ClusterLinks>(unknown_links(planned.plan.layout));
+  const Result<ClusterLinks> links = links_of(planned.plan.layout, choice, *platform);
   if (!links) return fail(links.error());
   Result<TrainingPlan> plan = with_stages(std::move(planned.plan), **device, *links);
   if (!plan) return fail(std::move(plan.error()));

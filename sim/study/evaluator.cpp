@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "sim/cost/step_tail.hpp"
-#include "sim/graph/replica_devices.hpp"
+#include "sim/model/replica_devices.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"

@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "sim/graph/link_images.hpp"
-#include "sim/graph/replica_devices.hpp"
+#include "sim/model/replica_devices.hpp"
 #include "sim/report/critical_path.hpp"
 
 namespace pipecast {

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/graph/collectives.hpp"
+#include "sim/model/collectives.hpp"
 #include "sim/study/simulate.hpp"
 
 namespace pipecast {

@@ -6,7 +6,7 @@
 
 #include "sim/cost/memory.hpp"
 #include "sim/graph/head_of_line.hpp"
-#include "sim/graph/replica_devices.hpp"
+#include "sim/model/replica_devices.hpp"
 #include "sim/report/footprint.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"

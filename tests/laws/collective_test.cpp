@@ -5,7 +5,9 @@
 #include <string>
 
 #include "platforms/platform_kind.hpp"
-#include "sim/graph/collectives.hpp"
+#include "sim/graph/flows.hpp"
+#include "sim/model/collective_cost.hpp"
+#include "sim/model/collectives.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
 
@@ -84,7 +86,29 @@ TEST(CollectiveLaws, RingsHaveTheirClosedForm) {
 TEST(CollectiveLaws, AllToAllTakesAMessageAfterTheOther) {
   for (std::int32_t devices = 2; devices <= 8; ++devices)
     expect_both({Collective::AllToAll, {}, first(devices), Bytes{8e8}}, node(),
-                (devices - 1) * (kPortLatency + 8e8 / devices / kPort));
+                (devices - 1) * (kPortLatency + 8e8 / devices / kPort / kExchangeReaches[0]));
+}
+
+/// Across nodes no two messages of a step meet on a card, whatever the slots they go between.
+TEST(CollectiveLaws, AllToAllKeepsEveryCardBusyWithOneMessage) {
+  for (const int node_devices : {1, 2, 4})
+    for (const int nodes : {2, 3, 4}) {
+      const int devices = nodes * node_devices;
+      const double message = 8e8 / devices / kCard / kExchangeReaches[1];
+      const double latency = node_devices == 1 ? kCardLatency : kCardLatency + kPortLatency;
+      const Platform platform = cluster(nodes, node_devices);
+      const Result<CollectivePlan> plan =
+          plan_collective({Collective::AllToAll, {}, first(devices), Bytes{8e8}}, platform);
+      ASSERT_TRUE(plan) << render(plan.error());
+      const TaskGraph graph = *build_flow_graph(plan->flows, platform);
+      const Result<Timeline> shared = simgrid_run(graph, platform);
+      ASSERT_TRUE(shared) << render(shared.error());
+      const double least = (devices - node_devices) * message;
+      EXPECT_GE(end_of(*shared), least);
+      EXPECT_LE(end_of(*shared), 1.02 * (least + devices * latency))
+          << nodes << " nodes of " << node_devices;
+      EXPECT_NEAR(end_of(longest_path(graph)) / end_of(*shared), 1, 0.02);
+    }
 }
 
 TEST(CollectiveLaws, InTheSwitchEveryPortCarriesTheMessageOnce) {
@@ -101,6 +125,21 @@ TEST(CollectiveLaws, AMeshUsesAllItsWires) {
   const double phase = kPortLatency + 1e9 / 8 / kCard;
   expect_both({Collective::AllReduce, {}, first(8), Bytes{1e9}}, mesh, 2 * phase);
   expect_both({Collective::AllToAll, {}, first(8), Bytes{1e9}}, mesh, phase);
+}
+
+/// Across nodes of a mesh the rings go different ways inside, so a wire carries one of them.
+TEST(CollectiveLaws, RingsAcrossMeshesDoNotMeetOnAWire) {
+  const Platform platform = make("rail-cluster", {{"nodes", "4"},
+                                                  {"node_devices", "8"},
+                                                  {"scale_up", "mesh"},
+                                                  {"scale_up_bandwidth", "175 GB/s"},
+                                                  {"scale_up_latency", "2 us"},
+                                                  {"card_bandwidth", "25 GB/s"},
+                                                  {"leaf_latency", "4 us"}});
+  const double hops_across = 8;  // of the 62 hops of a ring, 4 of 32 edges leave a node
+  const double share = 2.0 * 31 / 32 * 1e9 / 8;
+  expect_both({Collective::AllReduce, CollectiveAlgorithm::Ring, first(32), Bytes{1e9}}, platform,
+              (62 - hops_across) * kPortLatency + hops_across * kCardLatency + share / kCard);
 }
 
 /// Hierarchical all-reduce is held up by the slower of its two parts, and pays the hops of both.
@@ -138,7 +177,21 @@ TEST(CollectiveLaws, TreesTakeTwiceTheMessageOnAPort) {
   const Result<Timeline> shared = simgrid_run(*build_flow_graph(plan->flows, platform), platform);
   ASSERT_TRUE(shared);
   const double depth = 3;
-  EXPECT_NEAR(end_of(*shared), 2 * depth * kCardLatency + 2 * 1e9 / kCard, 1e-9);
+  EXPECT_NEAR(end_of(*shared), 2 * depth * kCardLatency + 2 * 1e9 / kCard / kTreeReaches, 1e-9);
+}
+
+/// Across nodes a card carries what its slot's trees do, an eighth of that of one tree for all; a
+/// port inside up and down what the chains of the other slots do.
+TEST(CollectiveLaws, TreesUseEveryCard) {
+  const Platform platform = cluster(4, 8);
+  const Result<CollectivePlan> plan = plan_collective(
+      {Collective::AllReduce, CollectiveAlgorithm::Tree, first(32), Bytes{1e9}}, platform);
+  ASSERT_TRUE(plan) << render(plan.error());
+  const Result<Timeline> shared = simgrid_run(*build_flow_graph(plan->flows, platform), platform);
+  ASSERT_TRUE(shared);
+  const double hops = 14 * kPortLatency + 4 * kCardLatency;
+  const double wire = std::max(2 * 7.0 / 8 * 1e9 / kPort, 2 * 1e9 / 8 / kCard);
+  EXPECT_NEAR(end_of(*shared), hops + wire / kTreeReaches, 1e-4);
 }
 
 /// Few bytes: fewer hops win; many bytes: the ring, which moves less.

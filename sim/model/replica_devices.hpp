@@ -26,6 +26,9 @@ class ReplicaDevices {
   /// Replicas that add up the same gradients as `replica`, itself included, ascending: those of the
   /// same tensor coordinate; for experts those that hold the same experts.
   std::vector<int> gradient_group(int replica, bool experts) const;
+  /// Replicas whose ranks compute operations together with those of `replica`, itself included,
+  /// ascending: along tensor, context, or the experts' dimension.
+  std::vector<int> inside_group(int replica, ParallelDimension dimension) const;
 
  private:
   ParallelLayout layout_;

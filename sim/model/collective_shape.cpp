@@ -1,4 +1,4 @@
-#include "sim/graph/collective_shape.hpp"
+#include "sim/model/collective_shape.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -14,26 +14,6 @@ double fraction(std::size_t devices) {
   return static_cast<double>(devices - 1) / static_cast<double>(devices);
 }
 
-/// What a ring edge carries per byte of the message.
-double ring_share(Collective kind, std::size_t devices) {
-  switch (kind) {
-    case Collective::AllReduce:
-      return 2 * fraction(devices);
-    case Collective::ReduceScatter:
-    case Collective::AllGather:
-    case Collective::AllToAll:
-      return fraction(devices);
-    case Collective::Broadcast:
-      return 1;
-  }
-  return 1;
-}
-
-int ring_hops(Collective kind, std::size_t devices) {
-  const int hops = static_cast<int>(devices) - 1;
-  return kind == Collective::AllReduce ? 2 * hops : hops;
-}
-
 /// Devices of one group in a circle; a broadcast does not close it.
 void add_ring(CollectiveShape& shape, Collective kind, const std::vector<DeviceId>& circle,
               double share, FabricPart part) {
@@ -42,8 +22,18 @@ void add_ring(CollectiveShape& shape, Collective kind, const std::vector<DeviceI
     shape.edges.push_back({circle[at], circle[(at + 1) % circle.size()], share, part});
 }
 
-/// One circle through all nodes that enters and leaves each of them at slot `ring` or its
-/// neighbour; every other node is walked backwards so that rails are kept.
+/// Slot at a step of the walk of ring `ring` through a node. On a mesh the walks of the rings are
+/// the rows of Williams' square (0, 1, −1, 2, −2, …, turned by the ring): where the slots are even
+/// in number, no two of them use a wire.
+std::size_t walked_slot(const GroupedDevices& devices, std::size_t ring, std::size_t step,
+                        std::size_t slots) {
+  if (!devices.mesh) return (ring + step) % slots;
+  const std::size_t turn = step % 2 == 1 ? (step + 1) / 2 : slots - step / 2;
+  return (ring + turn) % slots;
+}
+
+/// One circle through all nodes that enters and leaves each of them at the ends of the ring's walk;
+/// every other node is walked backwards so that rails are kept.
 void add_circle(CollectiveShape& shape, Collective kind, const GroupedDevices& devices,
                 std::size_t ring, double share) {
   std::vector<DeviceId> circle;
@@ -52,7 +42,7 @@ void add_circle(CollectiveShape& shape, Collective kind, const GroupedDevices& d
     const std::size_t size = devices.nodes[node].size();
     for (std::size_t step = 0; step < size; ++step) {
       const std::size_t walked = node % 2 == 0 ? step : size - 1 - step;
-      circle.push_back(devices.nodes[node][(ring + walked) % size]);
+      circle.push_back(devices.nodes[node][walked_slot(devices, ring, walked, size)]);
       node_of.push_back(node);
     }
   }
@@ -86,24 +76,94 @@ FabricPart outermost(const GroupedDevices& devices) {
   return devices.single() ? FabricPart::Inside : FabricPart::Across;
 }
 
-/// Every device sends its share to every other one; the first edge is number `base`.
-void add_exchange(CollectiveShape& shape, const GroupedDevices& devices, bool concurrent) {
-  const std::vector<DeviceId> all = flattened(devices);
-  const std::vector<std::size_t> node_of = nodes_of(devices);
-  const std::size_t size = all.size();
-  const auto base = static_cast<std::uint32_t>(shape.edges.size());
-  for (std::size_t step = 1; step < size; ++step)
-    for (std::size_t from = 0; from < size; ++from) {
-      const std::size_t to = (from + step) % size;
-      CollectiveEdge edge{all[from], all[to], 1 / static_cast<double>(size),
-                          part_between(node_of, from, to)};
-      if (!concurrent && step > 1)
-        edge.after.push_back(base + static_cast<std::uint32_t>((step - 2) * size + from));
-      shape.edges.push_back(std::move(edge));
-    }
+std::size_t largest_node(const GroupedDevices& devices) {
+  std::size_t largest = 0;
+  for (const auto& node : devices.nodes) largest = std::max(largest, node.size());
+  return largest;
 }
 
+std::size_t smallest_node(const GroupedDevices& devices) {
+  std::size_t smallest = devices.nodes.front().size();
+  for (const auto& node : devices.nodes) smallest = std::min(smallest, node.size());
+  return smallest;
+}
+
+/// Every device sends its share to every other one. After the first of a part, a message waits for
+/// the one before it of its device and part.
+class Exchange {
+ public:
+  Exchange(CollectiveShape& shape, const GroupedDevices& devices, bool concurrent)
+      : shape_(shape),
+        devices_(devices),
+        concurrent_(concurrent),
+        share_(1 / static_cast<double>(flattened(devices).size())) {}
+
+  void add() {
+    const std::size_t slots = largest_node(devices_);
+    for (std::size_t turn = 1; turn < slots; ++turn) add_inside(turn);
+    last_.clear();
+    for (std::size_t away = 1; away < devices_.nodes.size(); ++away)
+      for (std::size_t turn = 0; turn < slots; ++turn) add_across(away, turn, slots);
+    last_.clear();
+  }
+
+ private:
+  void add_inside(std::size_t turn) {
+    for (const auto& node : devices_.nodes)
+      for (std::size_t slot = 0; slot < node.size() && turn < node.size(); ++slot)
+        add_message(node[slot], node[(slot + turn) % node.size()], FabricPart::Inside);
+  }
+
+  /// From every slot to the one `turn` further on, `away` nodes away: every card sends one message
+  /// and receives one.
+  void add_across(std::size_t away, std::size_t turn, std::size_t slots) {
+    for (std::size_t node = 0; node < devices_.nodes.size(); ++node) {
+      const auto& here = devices_.nodes[node];
+      const auto& there = devices_.nodes[(node + away) % devices_.nodes.size()];
+      for (std::size_t slot = 0; slot < here.size(); ++slot)
+        if (const std::size_t to = (slot + turn) % slots; to < there.size())
+          add_message(here[slot], there[to], FabricPart::Across);
+    }
+  }
+
+  void add_message(DeviceId from, DeviceId to, FabricPart part) {
+    CollectiveEdge edge{from, to, share_, part};
+    if (part == FabricPart::Across || !concurrent_) {
+      const auto number = static_cast<std::uint32_t>(shape_.edges.size());
+      const auto [before, is_first] = last_.try_emplace(from, number);
+      if (!is_first) edge.after.push_back(before->second);
+      before->second = number;
+    }
+    shape_.edges.push_back(std::move(edge));
+  }
+
+  CollectiveShape& shape_;
+  const GroupedDevices& devices_;
+  bool concurrent_;
+  double share_;
+  std::map<DeviceId, std::uint32_t> last_;  ///< message of a device
+};
+
 }  // namespace
+
+double ring_share(Collective kind, std::size_t devices) {
+  switch (kind) {
+    case Collective::AllReduce:
+      return 2 * fraction(devices);
+    case Collective::ReduceScatter:
+    case Collective::AllGather:
+    case Collective::AllToAll:
+      return fraction(devices);
+    case Collective::Broadcast:
+      return 1;
+  }
+  return 1;
+}
+
+int ring_hops(Collective kind, std::size_t devices) {
+  const int hops = static_cast<int>(devices) - 1;
+  return kind == Collective::AllReduce ? 2 * hops : hops;
+}
 
 bool GroupedDevices::even() const {
   return std::all_of(nodes.begin(), nodes.end(),
@@ -119,6 +179,7 @@ GroupedDevices grouped(const std::vector<DeviceId>& group, const Platform& platf
     if (is_new) devices.nodes.emplace_back();
     devices.nodes[entry->second].push_back(device);
   }
+  devices.mesh = is_mesh(devices.nodes.front(), platform);
   return devices;
 }
 
@@ -138,13 +199,14 @@ double edge_count(Collective kind, CollectiveAlgorithm algorithm, const GroupedD
   double size = 0;
   for (const auto& node : devices.nodes) size += static_cast<double>(node.size());
   const double slots = devices.even() ? static_cast<double>(devices.nodes.front().size()) : 1;
+  constexpr double kWiredRings = 8;  // both directions of four axes
   switch (algorithm) {
     case CollectiveAlgorithm::Direct:
       return (kind == Collective::AllReduce ? 2 : 1) * size * (size - 1);
     case CollectiveAlgorithm::Ring:
-      return size * slots;
+      return size * (devices.single() ? kWiredRings : slots);
     case CollectiveAlgorithm::Tree:
-      return 4 * size;
+      return 2 * size * (slots + 1);
     case CollectiveAlgorithm::Automatic:
     case CollectiveAlgorithm::Hierarchical:
     case CollectiveAlgorithm::InSwitch:
@@ -166,15 +228,57 @@ CollectiveShape ring_shape(Collective kind, const GroupedDevices& devices) {
   const int devices_in_all = static_cast<int>(size);
   shape.hops[kAcross] = (hops * crossings + devices_in_all - 1) / devices_in_all;
   shape.hops[kInside] = hops - shape.hops[kAcross];
-  const std::size_t rings_inside = rings > 1 ? rings - 1 : 1;  // each device leaves by one of them
+  // Of the rings of a device, each but one stays inside; on a mesh they have wires of their own.
+  const std::size_t on_a_wire = devices.nodes.front().size() % 2 == 0 ? 1 : 2;
+  const std::size_t rings_inside = rings == 1 ? 1 : devices.mesh ? on_a_wire : rings - 1;
   shape.load[kInside] = share * static_cast<double>(rings_inside);
   shape.load[kAcross] = share;
   return shape;
 }
 
+namespace {
+
+/// All-reduce by trees that use every card, as NCCL's channels do: slot by slot, two trees over the
+/// nodes, and inside each node a chain that ends at the slot. As in NCCL's own model, and as from
+/// five nodes on by itself, the busiest card carries its part of the message twice in each
+/// direction; between two nodes once.
+CollectiveShape trees_over_cards(const GroupedDevices& devices) {
+  CollectiveShape shape;
+  const std::size_t slots = devices.nodes.front().size();
+  const std::size_t nodes = devices.nodes.size();
+  const double share = 1 / static_cast<double>(slots);
+  const double over_cards = share / 2 * (nodes == 3 || nodes == 4 ? 4.0 / 3 : 1);
+  const auto both_ways = [&](DeviceId a, DeviceId b, double part_of, FabricPart part) {
+    shape.edges.push_back({a, b, part_of, part});
+    shape.edges.push_back({b, a, part_of, part});
+  };
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    for (const auto& node : devices.nodes)
+      for (std::size_t step = 1; step < slots; ++step)
+        both_ways(node[walked_slot(devices, slot, step, slots)],
+                  node[walked_slot(devices, slot, step - 1, slots)], share, FabricPart::Inside);
+    for (std::size_t place = 1; place < nodes; ++place) {
+      const std::size_t parent = (place - 1) / 2;
+      both_ways(devices.nodes[place][slot], devices.nodes[parent][slot], over_cards,
+                FabricPart::Across);
+      both_ways(devices.nodes[nodes - 1 - place][slot], devices.nodes[nodes - 1 - parent][slot],
+                over_cards, FabricPart::Across);
+    }
+  }
+  shape.load[kInside] = 2 * share * static_cast<double>(slots - 1);
+  shape.load[kAcross] = share * (nodes == 2 ? 1 : 2);
+  shape.hops[kInside] = 2 * (static_cast<int>(slots) - 1);
+  shape.hops[kAcross] = 2 * (static_cast<int>(std::bit_width(nodes)) - 1);
+  return shape;
+}
+
+}  // namespace
+
 /// Tree 0 is a heap over the devices in order, tree 1 the same over the reverse order: who is
 /// inside one is a leaf of the other.
 CollectiveShape tree_shape(Collective kind, const GroupedDevices& devices) {
+  if (kind == Collective::AllReduce && !devices.single() && devices.even())
+    return trees_over_cards(devices);
   CollectiveShape shape;
   const std::vector<DeviceId> all = flattened(devices);
   const std::vector<std::size_t> node_of = nodes_of(devices);
@@ -201,11 +305,10 @@ CollectiveShape tree_shape(Collective kind, const GroupedDevices& devices) {
 CollectiveShape direct_shape(Collective kind, const GroupedDevices& devices, bool concurrent) {
   CollectiveShape shape;
   const std::size_t size = flattened(devices).size();
-  const auto part = static_cast<std::size_t>(outermost(devices));
-  add_exchange(shape, devices, concurrent);
+  Exchange(shape, devices, concurrent).add();
   const std::uint32_t first_phase = static_cast<std::uint32_t>(shape.edges.size());
   if (kind == Collective::AllReduce) {
-    add_exchange(shape, devices, concurrent);
+    Exchange(shape, devices, concurrent).add();
     std::map<DeviceId, std::vector<std::uint32_t>> arrived;
     for (std::uint32_t edge = 0; edge < first_phase; ++edge)
       arrived[shape.edges[edge].to].push_back(edge);
@@ -217,10 +320,13 @@ CollectiveShape direct_shape(Collective kind, const GroupedDevices& devices, boo
   }
   const int phases = kind == Collective::AllReduce ? 2 : 1;
   const double one = phases / static_cast<double>(size);
-  const auto slots = static_cast<double>(devices.nodes.front().size());
-  shape.load[kInside] = one * (concurrent ? 1 : slots - 1);
-  shape.load[kAcross] = one * (static_cast<double>(size) - slots);
-  shape.hops[part] = phases * (concurrent ? 1 : static_cast<int>(size) - 1);
+  const std::size_t inside = concurrent ? 1 : largest_node(devices) - 1;
+  const std::size_t across = size - smallest_node(devices);
+  shape.load[kInside] = one * static_cast<double>(inside);
+  shape.load[kAcross] = one * static_cast<double>(across);
+  shape.hops[kInside] = phases * static_cast<int>(inside);
+  shape.hops[kAcross] = phases * static_cast<int>(across);
+  shape.own_wires = concurrent;
   return shape;
 }
 

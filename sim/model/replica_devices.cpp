@@ -1,4 +1,4 @@
-#include "sim/graph/replica_devices.hpp"
+#include "sim/model/replica_devices.hpp"
 
 #include <array>
 #include <cassert>
@@ -45,6 +45,18 @@ std::vector<int> ReplicaDevices::gradient_group(int replica, bool experts) const
   const int step = experts ? layout_.expert * layout_.expert_tensor : layout_.tensor;
   std::vector<int> group;
   for (int member = replica % step; member < replicas(); member += step) group.push_back(member);
+  return group;
+}
+
+std::vector<int> ReplicaDevices::inside_group(int replica, ParallelDimension dimension) const {
+  int stride = 1;
+  if (dimension == ParallelDimension::Context) stride = layout_.tensor;
+  if (dimension == ParallelDimension::Expert) stride = layout_.expert_tensor;
+  const int span = stride * degree(layout_, dimension);
+  std::vector<int> group;
+  for (int member = replica / span * span + replica % stride; member < (replica / span + 1) * span;
+       member += stride)
+    group.push_back(member);
   return group;
 }
 

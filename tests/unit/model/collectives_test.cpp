@@ -1,8 +1,10 @@
-#include "sim/graph/collectives.hpp"
+#include "sim/model/collectives.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
+
+#include "sim/model/collective_cost.hpp"
 
 namespace pipecast {
 namespace {
@@ -78,7 +80,7 @@ TEST(Collectives, TwoTreesBalanceTheirDevices) {
   std::map<DeviceId, double> sent;
   for (const Flow& flow : tree.flows) sent[flow.from] += flow.bytes.value;
   EXPECT_EQ(tree.flows.size(), 2u * 2u * 7u);
-  for (const auto& [device, total] : sent) EXPECT_LE(total, 2 * 8e6) << device.value;
+  for (const auto& [device, total] : sent) EXPECT_LE(total, 2 * 8e6 / kTreeReaches) << device.value;
 }
 
 TEST(Collectives, AllToAllGoesPairByPairBehindASwitch) {
@@ -88,7 +90,7 @@ TEST(Collectives, AllToAllGoesPairByPairBehindASwitch) {
   EXPECT_EQ(exchange.algorithm, CollectiveAlgorithm::Direct);
   EXPECT_TRUE(exchange.flows[0].after.empty());
   EXPECT_EQ(exchange.flows[4].after, std::vector<std::uint32_t>{0});
-  EXPECT_DOUBLE_EQ(exchange.flows[4].bytes.value, 2e6);
+  EXPECT_DOUBLE_EQ(exchange.flows[4].bytes.value, 2e6 / kExchangeReaches[0]);
 }
 
 TEST(Collectives, SwitchesHalveTheTraffic) {

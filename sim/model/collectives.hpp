@@ -1,8 +1,11 @@
 #pragma once
 #include <vector>
 
-#include "sim/graph/flows.hpp"
+#include "sim/base/diagnostic.hpp"
 #include "sim/model/collective.hpp"
+#include "sim/model/collective_time.hpp"
+#include "sim/model/flow.hpp"
+#include "sim/model/platform.hpp"
 
 namespace pipecast {
 
@@ -32,10 +35,16 @@ inline constexpr std::size_t kMaxCollectiveFlows = std::size_t{4} << 20;
 /// the switch bytes. Before the bytes flow come the hops of the algorithm, 2 (n−1) for ring
 /// all-reduce, each with the latency of its route; or, where the platform's collectives are fitted,
 /// overhead and inflation of NCCL's protocols (see docs/platforms.md). All-to-all goes pair by
-/// pair, each device's messages one after the other; on a mesh all at once.
+/// pair, each device's messages inside its node one after the other (on a mesh all at once), and
+/// beside them those to other nodes, in an order in which no two meet on a card.
 /// O(flows). Errors: fewer than two devices, a device twice or unknown, an algorithm that the
 /// collective or the platform does not have, no route.
 Result<CollectivePlan> plan_collective(const CollectiveRequest& request, const Platform& platform);
+
+/// How long that collective takes on an idle fabric, for every size; `request.bytes` is not read.
+/// It is what the longest path through the flows of plan_collective() takes, but for trees, whose
+/// flows share ports. O(flows). Errors as above.
+Result<CollectiveTime> collective_time(const CollectiveRequest& request, const Platform& platform);
 
 /// Bus bandwidth ÷ (bytes ÷ time), as nccl-tests defines it: 2 (n−1)/n for all-reduce, (n−1)/n for
 /// reduce-scatter, all-gather and all-to-all, 1 for broadcast.

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/graph/collectives.hpp"
+#include "sim/model/collectives.hpp"
 
 namespace pipecast {
 
@@ -26,11 +26,13 @@ struct CollectiveShape {
   std::vector<CollectiveEdge> edges;
   double load[2] = {0, 0};
   int hops[2] = {0, 0};
+  bool own_wires = false;  ///< inside, each pair has wires that no other pair uses
 };
 
 /// The group by innermost groups of the platform, in the order of the request.
 struct GroupedDevices {
   std::vector<std::vector<DeviceId>> nodes;
+  bool mesh = false;  ///< inside a node, every two devices have wires of their own
 
   bool single() const { return nodes.size() == 1; }
   /// Every node has the same number of devices.
@@ -39,15 +41,22 @@ struct GroupedDevices {
 
 GroupedDevices grouped(const std::vector<DeviceId>& group, const Platform& platform);
 
-/// Whether every two devices have wires of their own.
+/// Whether every two of at least three devices have wires of their own.
 bool is_mesh(const std::vector<DeviceId>& group, const Platform& platform);
 
 /// Number of edges of a shape, before it is built.
 double edge_count(Collective kind, CollectiveAlgorithm algorithm, const GroupedDevices& devices);
 
+/// What a ring edge carries per byte of the message.
+double ring_share(Collective kind, std::size_t devices);
+/// Messages that follow each other around a ring.
+int ring_hops(Collective kind, std::size_t devices);
+
 CollectiveShape ring_shape(Collective kind, const GroupedDevices& devices);
 CollectiveShape tree_shape(Collective kind, const GroupedDevices& devices);
-/// `concurrent`: on a mesh; else each device sends one message after the other.
+/// Each device sends one message after the other inside its node, and at the same time one after
+/// the other to other nodes, in such an order that no two of a step meet on a card or a port.
+/// `concurrent`: all at once inside, on a mesh.
 CollectiveShape direct_shape(Collective kind, const GroupedDevices& devices, bool concurrent);
 CollectiveShape in_switch_shape(const GroupedDevices& devices, FabricPart part);
 CollectiveShape hierarchical_shape(Collective kind, const GroupedDevices& devices,
