@@ -13,24 +13,68 @@ namespace {
 
 constexpr std::size_t kMaxSizes = 64;
 
+/// SimGrid's time grows faster than the flows: 32,768 that share links are a matter of a minute.
+constexpr std::size_t kMaxSharedFlows = std::size_t{1} << 17U;
+
+/// Times are sums in different orders.
+constexpr double kRounding = 1e-9;
+
+double end_of(const Timeline& timeline) {
+  double end_s = 0;
+  for (const Interval& interval : timeline.intervals) end_s = std::max(end_s, interval.end_s);
+  return end_s;
+}
+
+/// Seconds of every flow if all flows shared its links all the time: max–min fairness gives none of
+/// them less.
+std::vector<double> crowded_seconds(const TaskGraph& graph, const Platform& platform) {
+  std::vector<double> flows(platform.links.size(), 0);
+  for (const Task& task : graph.tasks)
+    for (const LinkId link : graph.routes[static_cast<std::size_t>(task.route)].links)
+      if (platform.links[link.at()].sharing != Sharing::FatPipe) ++flows[link.at()];
+  std::vector<double> seconds;
+  seconds.reserve(graph.tasks.size());
+  for (const Task& task : graph.tasks) {
+    const Route& way = graph.routes[static_cast<std::size_t>(task.route)];
+    double rate = way.bandwidth.value;
+    for (const LinkId link : way.links)
+      rate = std::min(rate,
+                      platform.links[link.at()].bandwidth.value / std::max(1.0, flows[link.at()]));
+    seconds.push_back(task.seconds + way.latency.value + task.bytes / rate);
+  }
+  return seconds;
+}
+
+/// Whether sharing can make the last flow no later than `end_s`.
+bool ends_by(double end_s, const TaskGraph& graph, const Platform& platform) {
+  const std::vector<double> seconds = crowded_seconds(graph, platform);
+  std::vector<double> start(graph.tasks.size(), 0);
+  for (const std::uint32_t task : graph.order) {
+    const double end = start[task] + seconds[task];
+    if (end > end_s * (1 + kRounding)) return false;
+    for (auto [next, last] = boost::adjacent_vertices(task, graph.dependencies); next != last;
+         ++next)
+      start[*next] = std::max(start[*next], end);
+  }
+  return true;
+}
+
+/// SimGrid is asked only where links that are shared can matter: rings over ten thousand devices
+/// take it minutes.
 Result<Seconds> time_of(std::span<const Flow> flows, const Platform& platform, Engine engine) {
   const Result<TaskGraph> graph = build_flow_graph(flows, platform);
   if (!graph) return fail(graph.error());
-  Timeline timeline;
-  switch (engine) {
-    case Engine::LongestPath:
-      timeline = longest_path(*graph);
-      break;
-    case Engine::Simgrid: {
-      Result<Timeline> simulated = simgrid_run(*graph, platform);
-      if (!simulated) return fail(simulated.error());
-      timeline = std::move(*simulated);
-      break;
-    }
-  }
-  Seconds end;
-  for (const Interval& interval : timeline.intervals) end = std::max(end, Seconds{interval.end_s});
-  return end;
+  const double unshared_s = end_of(longest_path(*graph));
+  if (engine == Engine::LongestPath || ends_by(unshared_s, *graph, platform))
+    return Seconds{unshared_s};
+  if (flows.size() > kMaxSharedFlows)
+    return fail(
+        infeasible(fmt::format("{} flows share links; at most {} are simulated", flows.size(),
+                               kMaxSharedFlows),
+                   "name fewer devices, or use --engine longest-path, which knows no sharing"));
+  const Result<Timeline> simulated = simgrid_run(*graph, platform);
+  if (!simulated) return fail(simulated.error());
+  return Seconds{end_of(*simulated)};
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -84,6 +85,33 @@ TEST(NcclTests, OtherCollectivesComeCloseWithoutAFit) {
   };
   EXPECT_NEAR(four_nodes("dgx-h200-ib", 4294967296) / 3.6487e11, 1, 0.12);
   EXPECT_NEAR(four_nodes("dgx-h100-ib", 17179869184) / 3.45e11, 1, 0.12);
+}
+
+/// All-to-all of 1 GiB, bytes/s on the bus: NVIDIA GTC 2025, session S72583, on which the two
+/// fractions of kExchangeReaches are set.
+TEST(NcclTests, ExchangesReachWhatNvidiaShows) {
+  const auto bus = [](const char* preset, int nodes, int devices) {
+    return collective(machine(preset, nodes), Collective::AllToAll, CollectiveAlgorithm::Automatic,
+                      devices, 1073741824)
+        .bus_bandwidth.value;
+  };
+  EXPECT_NEAR(bus("a100-nvlink-node", 1, 8) / 210e9, 1, 0.06);
+  EXPECT_NEAR(bus("h100-nvlink-node", 1, 8) / 320e9, 1, 0.06);
+  EXPECT_NEAR(bus("b200-nvlink-node", 1, 8) / 640e9, 1, 0.06);
+  EXPECT_NEAR(bus("gb200-nvl72", 1, 32) / 640e9, 1, 0.06);
+  EXPECT_NEAR(bus("dgx-a100-ib", 4, 32) / 24e9, 1, 0.06);
+  EXPECT_NEAR(bus("dgx-h100-ib", 4, 32) / 48e9, 1, 0.06);
+}
+
+/// Rings over ten thousand devices share nothing that matters: no simulation is needed.
+TEST(NcclTests, LargeGroupsAreMeasuredAtOnce) {
+  const Platform platform = machine("llama3-roce", 2048);
+  const auto begin = std::chrono::steady_clock::now();
+  const CollectivePoint point =
+      collective(platform, Collective::AllReduce, CollectiveAlgorithm::Ring, 16384, 1073741824);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(took.count(), 10);
+  EXPECT_GT(point.bus_bandwidth.value, 0);
 }
 
 }  // namespace
