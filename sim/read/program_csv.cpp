@@ -6,9 +6,9 @@
 #include <limits>
 #include <optional>
 
+#include "sim/model/inferred_placement.hpp"
 #include "sim/model/program_check.hpp"
 #include "sim/read/csv_cell.hpp"
-#include "sim/model/inferred_placement.hpp"
 #include "sim/read/text_file.hpp"
 
 namespace pipecast {
