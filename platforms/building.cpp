@@ -17,12 +17,16 @@ Duplex add_duplex(Platform& platform, const std::string& name, const Wire& wire)
   return {up, add_link(platform, name + " down", wire)};
 }
 
-void add_nodes(Platform& platform, int nodes, int per_node, const std::string& accelerator,
-               Bytes memory) {
+void add_nodes(Platform& platform, int nodes, int per_node,
+               const std::function<Device(int)>& device_of) {
   platform.devices.reserve(static_cast<std::size_t>(nodes) * static_cast<std::size_t>(per_node));
-  for (int node = 0; node < nodes; ++node)
-    for (int slot = 0; slot < per_node; ++slot)
-      platform.devices.push_back({fmt::format("n{}.d{}", node, slot), accelerator, memory, 1.0});
+  for (int node = 0; node < nodes; ++node) {
+    const Device device = device_of(node);
+    for (int slot = 0; slot < per_node; ++slot) {
+      platform.devices.push_back(device);
+      platform.devices.back().name = fmt::format("n{}.d{}", node, slot);
+    }
+  }
 }
 
 std::vector<std::int32_t> blocks(const Platform& platform, int per_group) {
@@ -51,11 +55,11 @@ RoutingLevel empty_level(std::string name, std::size_t devices) {
 }
 
 void extend_way(Platform& platform, RoutingLevel& way, const std::vector<std::int32_t>& group_of,
-                const NameOf& name_of, const Wire& wire) {
+                const NameOf& name_of, const WireOf& wire_of) {
   const auto last = std::max_element(group_of.begin(), group_of.end());
   std::vector<Duplex> wires;
   for (int group = 0; last != group_of.end() && group <= *last; ++group)
-    wires.push_back(add_duplex(platform, name_of(group), wire));
+    wires.push_back(add_duplex(platform, name_of(group), wire_of(group)));
   for (std::size_t device = 0; device < group_of.size(); ++device) {
     const Duplex& mine = wires[static_cast<std::size_t>(group_of[device])];
     way.climb[device].push_back(mine.up);
@@ -63,11 +67,16 @@ void extend_way(Platform& platform, RoutingLevel& way, const std::vector<std::in
   }
 }
 
-void extend_each(Platform& platform, RoutingLevel& way, std::string_view what, const Wire& wire) {
+WireOf always(const Wire& wire) {
+  return [wire](int) { return wire; };
+}
+
+void extend_each(Platform& platform, RoutingLevel& way, std::string_view what,
+                 const WireOf& wire_of) {
   const auto name_of = [&](int device) {
     return fmt::format("{} {}", platform.devices[static_cast<std::size_t>(device)].name, what);
   };
-  extend_way(platform, way, blocks(platform, 1), name_of, wire);
+  extend_way(platform, way, blocks(platform, 1), name_of, wire_of);
 }
 
 RoutingLevel meeting(const RoutingLevel& way, std::string name,
@@ -79,10 +88,13 @@ RoutingLevel meeting(const RoutingLevel& way, std::string name,
 }
 
 RoutingLevel switch_level(Platform& platform, const std::string& name,
-                          std::vector<std::int32_t> group_of, Wire wire) {
-  wire.latency = wire.latency / 2;
+                          std::vector<std::int32_t> group_of, const WireOf& wire_of) {
   RoutingLevel way = empty_level(name, platform.devices.size());
-  extend_each(platform, way, name, wire);
+  extend_each(platform, way, name, [&](int device) {
+    Wire half = wire_of(device);
+    half.latency = half.latency / 2;
+    return half;
+  });
   return meeting(way, name, std::move(group_of));
 }
 

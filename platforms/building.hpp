@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "platforms/platform_kind.hpp"
 #include "sim/base/diagnostic.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/model/platform.hpp"
@@ -30,6 +32,50 @@ struct Duplex {
 
 /// Device or group number → the name of something that belongs to it.
 using NameOf = std::function<std::string(int)>;
+/// Device or group number → its wire.
+using WireOf = std::function<Wire(int)>;
+
+/// What the nodes of a machine are made of: the fields of the machine, for some nodes those of the
+/// part they belong to. A part that changes nothing is none.
+template <class Block>
+class Nodes {
+ public:
+  Nodes(std::span<const Field<Block>> table, const FieldValues& values,
+        std::span<const NodePart> parts)
+      : machine_(pipecast::bind<Block>(table, values)) {
+    for (const NodePart& part : parts)
+      if (part.values != values)
+        parts_.push_back({part.first, part.last, pipecast::bind<Block>(table, part.values)});
+  }
+
+  const Block& machine() const { return machine_; }
+  const Block& of(int node) const {
+    for (const Part& part : parts_)
+      if (node >= part.first && node <= part.last) return part.block;
+    return machine_;
+  }
+  /// Whether a node from `first` to before `end` belongs to a part.
+  bool differ(int first, int end) const {
+    for (const Part& part : parts_)
+      if (part.first < end && part.last >= first) return true;
+    return false;
+  }
+  /// The machine, then every part.
+  std::vector<Block> blocks() const {
+    std::vector<Block> all{machine_};
+    for (const Part& part : parts_) all.push_back(part.block);
+    return all;
+  }
+
+ private:
+  struct Part {
+    int first;
+    int last;
+    Block block;
+  };
+  Block machine_;
+  std::vector<Part> parts_;
+};
 
 /// Adds one link in one direction.
 LinkId add_link(Platform& platform, std::string name, const Wire& wire);
@@ -37,9 +83,10 @@ LinkId add_link(Platform& platform, std::string name, const Wire& wire);
 /// Adds the links `NAME up` and `NAME down`.
 Duplex add_duplex(Platform& platform, const std::string& name, const Wire& wire);
 
-/// Nodes of equal devices, named `n0.d0 … n0.d7, n1.d0 …`; device = node × per_node + slot.
-void add_nodes(Platform& platform, int nodes, int per_node, const std::string& accelerator,
-               Bytes memory);
+/// Nodes of equally many devices, named `n0.d0 … n0.d7, n1.d0 …`; device = node × per_node + slot.
+/// `device_of` says what the devices of a node are.
+void add_nodes(Platform& platform, int nodes, int per_node,
+               const std::function<Device(int)>& device_of);
 
 /// [device] its group when every `per_group` devices in a row are one.
 std::vector<std::int32_t> blocks(const Platform& platform, int per_group);
@@ -53,18 +100,21 @@ RoutingLevel empty_level(std::string name, std::size_t devices);
 /// One full-duplex wire per group; the devices of a group climb through it after what they climb
 /// already. Call it from the device outwards.
 void extend_way(Platform& platform, RoutingLevel& way, const std::vector<std::int32_t>& group_of,
-                const NameOf& name_of, const Wire& wire);
+                const NameOf& name_of, const WireOf& wire_of);
+/// The same wire for all of them.
+WireOf always(const Wire& wire);
 
 /// The same with a wire for every device: a port or a card.
-void extend_each(Platform& platform, RoutingLevel& way, std::string_view what, const Wire& wire);
+void extend_each(Platform& platform, RoutingLevel& way, std::string_view what,
+                 const WireOf& wire_of);
 
 /// The way as it stands, with these groups meeting at its end.
 RoutingLevel meeting(const RoutingLevel& way, std::string name, std::vector<std::int32_t> group_of);
 
-/// Devices behind one switch per group. `latency` of the wire is that of the whole way between two
-/// devices.
+/// Devices behind one switch per group. `latency` of a device's wire is that of the whole way
+/// between two such devices.
 RoutingLevel switch_level(Platform& platform, const std::string& name,
-                          std::vector<std::int32_t> group_of, Wire wire);
+                          std::vector<std::int32_t> group_of, const WireOf& wire_of);
 
 /// [from][to] number of parallel wires between the devices of a node; 0: none.
 using MeshShape = std::vector<std::vector<int>>;
@@ -76,11 +126,18 @@ MeshShape cube_mesh();
 /// Every device with its two neighbours.
 MeshShape ring_mesh(int devices);
 
-/// Nodes whose devices are wired to each other. `wire` is one wire; parallel ones add their rates.
-/// Devices that are not wired are reached through the fewest others; among those the widest way,
-/// then the smallest numbers. `latency` is that of one wire.
-RoutingLevel mesh_level(Platform& platform, const std::string& name, int nodes,
-                        const MeshShape& shape, const Wire& wire);
+/// A shape with its ways: [to][from] the next device on it. Devices that are not wired are reached
+/// through the fewest others; among those the widest way, then the smallest numbers.
+struct MeshPlan {
+  MeshShape shape;
+  std::vector<std::vector<int>> next;
+};
+MeshPlan mesh_plan(MeshShape shape);
+
+/// Wires the devices of a node to each other, as ways of `level` between two of them. `wire` is one
+/// wire, its latency that of one hop; parallel wires add their rates.
+void add_mesh(Platform& platform, RoutingLevel& level, int node, const MeshPlan& plan,
+              const Wire& wire);
 
 /// Lanes = slots of a node, units = nodes: device `slot` forwards for its whole node.
 RelayLanes lanes_of_nodes(int nodes, int per_node);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <iterator>
 
 namespace pipecast {
 namespace {
@@ -124,6 +125,33 @@ void network_faults(Diagnostics& faults, const Cluster& cluster) {
                  cluster.core_latency);
 }
 
+CollectiveTuning tuning_inside(const Cluster& cluster) {
+  return {cluster.collective_latency, cluster.collective_achieved, cluster.collective_half_size,
+          cluster.in_switch_reduction};
+}
+
+/// All cards below a switch together.
+struct Uplink {
+  BytesPerSecond rate;
+  double achieved = 1;
+};
+
+/// Places below a switch that have no node yet are taken to be like the machine's nodes.
+Uplink cards_below(const ClusterNodes& nodes, const CardsBelow& below) {
+  const Cluster& cluster = nodes.machine();
+  const double cards = double{1} * below.nodes * below.node_cards;
+  if (!nodes.differ(below.first_node, std::min(below.first_node + below.nodes, cluster.nodes)))
+    return {cluster.card_bandwidth * cards, cluster.card_achieved};
+  BytesPerSecond rate;
+  BytesPerSecond reached;
+  for (int node = below.first_node; node < below.first_node + below.nodes; ++node) {
+    const Cluster& own = node < cluster.nodes ? nodes.of(node) : cluster;
+    rate = rate + own.card_bandwidth * below.node_cards;
+    reached = reached + own.card_bandwidth * (below.node_cards * own.card_achieved);
+  }
+  return {rate, reached / rate};
+}
+
 }  // namespace
 
 std::vector<Field<Cluster>> cluster_fields(std::initializer_list<std::string_view> names) {
@@ -150,31 +178,68 @@ std::vector<Field<Cluster>> network_cluster_fields(std::initializer_list<std::st
   return picked;
 }
 
-Platform start_platform(std::string name, const Cluster& cluster) {
+std::vector<NodeField> cluster_node_fields(const std::vector<Field<Cluster>>& fields) {
+  using Otherwise = NodeField::Otherwise;
+  const std::array<NodeField, 11> all{{
+      {"memory", Otherwise::Catalogue, Property::MemoryReported},
+      {"scale_up", Otherwise::Machine},
+      {"scale_up_bandwidth", Otherwise::Catalogue, Property::ScaleUpBandwidth},
+      {"scale_up_achieved", Otherwise::Machine},
+      {"scale_up_latency", Otherwise::Machine},
+      {"card_bandwidth", Otherwise::Machine},
+      {"card_achieved", Otherwise::Machine},
+      {"collective_latency", Otherwise::Default},
+      {"collective_achieved", Otherwise::Default},
+      {"collective_half_size", Otherwise::Default},
+      {"in_switch_reduction", Otherwise::Default},
+  }};
+  std::vector<NodeField> picked;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(picked),
+               [&](const NodeField& field) { return has(fields, field.name); });
+  return picked;
+}
+
+Platform start_platform(std::string name, const ClusterNodes& nodes) {
   Platform platform;
+  const Cluster& cluster = nodes.machine();
   platform.name = std::move(name);
-  platform.collectives_inside = {cluster.collective_latency, cluster.collective_achieved,
-                                 cluster.collective_half_size, cluster.in_switch_reduction};
+  platform.collectives_inside = tuning_inside(cluster);
   platform.collectives_across = {
       cluster.network_collective_latency, cluster.network_collective_achieved,
       cluster.network_collective_half_size, cluster.network_in_switch_reduction};
+  add_nodes(platform, cluster.nodes, cluster.node_devices, [&](int node) {
+    const Cluster& own = nodes.of(node);
+    return Device{{}, own.accelerator, own.memory, 1.0};
+  });
+  const auto usual = [&](const Cluster& each) {
+    return tuning_inside(each) == platform.collectives_inside;
+  };
+  const std::vector<Cluster> kinds = nodes.blocks();
+  if (std::all_of(kinds.begin(), kinds.end(), usual)) return platform;
+  for (int device = 0; device < static_cast<int>(platform.devices.size()); ++device)
+    platform.collectives_inside_of.push_back(
+        tuning_inside(nodes.of(device / cluster.node_devices)));
   return platform;
 }
 
-Diagnostics cluster_faults(std::string_view kind, const Cluster& cluster,
+Diagnostics cluster_faults(std::string_view kind, const ClusterNodes& nodes,
                            const std::vector<Field<Cluster>>& fields) {
-  Diagnostics faults = device_faults(kind, double{1} * cluster.nodes * cluster.node_devices);
-  for (const Field<Cluster>& field : fields)
-    if (const auto* rate = std::get_if<BytesPerSecond Cluster::*>(&field.member))
-      if (!((cluster.**rate).value > 0)) faults.push_back(missing_field(kind, field.name));
+  Diagnostics faults;
+  const Cluster& cluster = nodes.machine();
+  faults = device_faults(kind, double{1} * cluster.nodes * cluster.node_devices);
+  for (const Cluster& each : nodes.blocks())
+    for (const Field<Cluster>& field : fields)
+      if (const auto* rate = std::get_if<BytesPerSecond Cluster::*>(&field.member))
+        if (!((each.**rate).value > 0)) faults.push_back(missing_field(kind, field.name));
   if (has(fields, "leaf_nodes")) network_faults(faults, cluster);
   if (has(fields, "domain_nodes")) {
     multiple_faults(faults, "nodes", cluster.nodes, "domain_nodes", cluster.domain_nodes);
     multiple_faults(faults, "leaf_nodes", cluster.leaf_nodes, "domain_nodes", cluster.domain_nodes);
   }
   if (has(fields, "domain_latency"))
-    order_faults(faults, "scale_up_latency", cluster.scale_up_latency, "domain_latency",
-                 cluster.domain_latency);
+    for (const Cluster& each : nodes.blocks())
+      order_faults(faults, "scale_up_latency", each.scale_up_latency, "domain_latency",
+                   cluster.domain_latency);
   if (has(fields, "sites")) {
     multiple_faults(faults, "nodes", cluster.nodes, "sites", cluster.sites);
     order_faults(faults, "spine_latency", cluster.spine_latency, "site_latency",
@@ -185,38 +250,61 @@ Diagnostics cluster_faults(std::string_view kind, const Cluster& cluster,
   return faults;
 }
 
-LevelRouting add_cluster_nodes(Platform& platform, const Cluster& cluster) {
-  add_nodes(platform, cluster.nodes, cluster.node_devices, cluster.accelerator, cluster.memory);
-  LevelRouting routing;
-  if (cluster.scale_up == "switch") {
-    routing.levels.push_back(switch_level(
-        platform, "nvlink", blocks(platform, cluster.node_devices), scale_up_wire(cluster)));
-  } else {
-    Wire wire = scale_up_wire(cluster);
-    wire.line_rate = wire.line_rate / std::max(1, cluster.node_devices - 1);
-    routing.levels.push_back(
-        mesh_level(platform, "mesh", cluster.nodes, full_mesh(cluster.node_devices), wire));
+LevelRouting node_levels(Platform& platform, const ClusterNodes& nodes) {
+  const Cluster& cluster = nodes.machine();
+  const auto meshed = [&](int node) { return nodes.of(node).scale_up == "mesh"; };
+  int meshes = 0;
+  for (int node = 0; node < cluster.nodes; ++node) meshes += meshed(node) ? 1 : 0;
+  const std::string name = meshes == 0 ? "nvlink" : meshes == cluster.nodes ? "mesh" : "scale-up";
+  RoutingLevel level = empty_level(name, platform.devices.size());
+  level.group_of = blocks(platform, cluster.node_devices);
+  const WireOf wire_of = scale_up_wires(nodes);
+  const MeshPlan plan = meshes > 0 ? mesh_plan(full_mesh(cluster.node_devices)) : MeshPlan{};
+  for (int node = 0; node < cluster.nodes; ++node) {
+    const int first = node * cluster.node_devices;
+    Wire wire = wire_of(first);
+    if (meshed(node)) {
+      wire.line_rate = wire.line_rate / std::max(1, cluster.node_devices - 1);
+      add_mesh(platform, level, node, plan, wire);
+      continue;
+    }
+    wire.latency = wire.latency / 2;
+    for (int device = first; device < first + cluster.node_devices; ++device) {
+      const auto at = static_cast<std::size_t>(device);
+      const Duplex port = add_duplex(platform, platform.devices[at].name + " nvlink", wire);
+      level.climb[at] = {port.up};
+      level.descend[at] = {port.down};
+    }
   }
-  return routing;
+  return LevelRouting{{std::move(level)}};
 }
 
-Wire scale_up_wire(const Cluster& cluster) {
-  return {cluster.scale_up_bandwidth, cluster.scale_up_achieved, cluster.scale_up_latency};
+WireOf scale_up_wires(const ClusterNodes& nodes) {
+  return [&nodes](int device) {
+    const Cluster& own = nodes.of(device / nodes.machine().node_devices);
+    return Wire{own.scale_up_bandwidth, own.scale_up_achieved, own.scale_up_latency};
+  };
 }
 
-Wire card_wire(const Cluster& cluster) {
-  return {cluster.card_bandwidth, cluster.card_achieved, cluster.leaf_latency / 2};
+WireOf card_wires(const ClusterNodes& nodes, int node_cards) {
+  return [&nodes, node_cards](int card) {
+    const Cluster& own = nodes.of(card / node_cards);
+    return Wire{own.card_bandwidth, own.card_achieved, nodes.machine().leaf_latency / 2};
+  };
 }
 
-Wire leaf_wire(const Cluster& cluster, double cards) {
-  return {cluster.card_bandwidth * cards / cluster.leaf_oversubscription, cluster.card_achieved,
+Wire leaf_wire(const ClusterNodes& nodes, const CardsBelow& below) {
+  const Cluster& cluster = nodes.machine();
+  const Uplink cards = cards_below(nodes, below);
+  return {cards.rate / cluster.leaf_oversubscription, cards.achieved,
           (cluster.spine_latency - cluster.leaf_latency) / 2};
 }
 
-Wire spine_wire(const Cluster& cluster, double cards) {
-  return {cluster.card_bandwidth * cards / cluster.leaf_oversubscription /
-              cluster.spine_oversubscription,
-          cluster.card_achieved, (cluster.core_latency - cluster.spine_latency) / 2};
+Wire spine_wire(const ClusterNodes& nodes, const CardsBelow& below) {
+  const Cluster& cluster = nodes.machine();
+  const Uplink cards = cards_below(nodes, below);
+  return {cards.rate / cluster.leaf_oversubscription / cluster.spine_oversubscription,
+          cards.achieved, (cluster.core_latency - cluster.spine_latency) / 2};
 }
 
 int pod_size(const Cluster& cluster) {

@@ -54,24 +54,35 @@ std::vector<Field<Cluster>> cluster_fields(std::initializer_list<std::string_vie
 /// The same, then also those of the collectives across the network.
 std::vector<Field<Cluster>> network_cluster_fields(std::initializer_list<std::string_view> names);
 
-/// An empty platform that knows the constants of its collectives.
-Platform start_platform(std::string name, const Cluster& cluster);
+/// Those of the picked rows in which nodes may differ.
+std::vector<NodeField> cluster_node_fields(const std::vector<Field<Cluster>>& fields);
+
+using ClusterNodes = Nodes<Cluster>;
+
+/// Devices, nodes of them, and the constants of their collectives; no links yet.
+Platform start_platform(std::string name, const ClusterNodes& nodes);
 
 /// Missing bandwidths among the kind's fields, too many devices, latencies that shrink outwards,
 /// and groups that do not divide.
-Diagnostics cluster_faults(std::string_view kind, const Cluster& cluster,
+Diagnostics cluster_faults(std::string_view kind, const ClusterNodes& nodes,
                            const std::vector<Field<Cluster>>& fields);
 
-/// Nodes and their inner level, a switch or a mesh.
-LevelRouting add_cluster_nodes(Platform& platform, const Cluster& cluster);
+/// The inner level of every node, a switch or a mesh.
+LevelRouting node_levels(Platform& platform, const ClusterNodes& nodes);
 
-Wire scale_up_wire(const Cluster& cluster);
-/// A card's half of the way through one leaf.
-Wire card_wire(const Cluster& cluster);
-/// The uplinks of a leaf with `cards` cards below it.
-Wire leaf_wire(const Cluster& cluster, double cards);
-/// The uplinks of a pod with `cards` cards below it.
-Wire spine_wire(const Cluster& cluster, double cards);
+/// [device] its scale-up port.
+WireOf scale_up_wires(const ClusterNodes& nodes);
+/// [card] its half of the way through one leaf; `node_cards` cards of a node follow each other.
+WireOf card_wires(const ClusterNodes& nodes, int node_cards);
+/// Nodes under one switch, and how many of its cards each has there.
+struct CardsBelow {
+  int first_node = 0;
+  int nodes = 1;
+  int node_cards = 1;
+};
+/// The uplinks of a leaf, of a pod.
+Wire leaf_wire(const ClusterNodes& nodes, const CardsBelow& below);
+Wire spine_wire(const ClusterNodes& nodes, const CardsBelow& below);
 
 /// Nodes under one set of spines.
 int pod_size(const Cluster& cluster);

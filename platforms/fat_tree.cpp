@@ -14,33 +14,38 @@ std::vector<Field<Cluster>> fields() {
        "spine_oversubscription", "leaf_latency", "spine_latency", "core_latency"});
 }
 
-Result<Platform> expand(const FieldValues& values) {
+Result<Platform> expand(const FieldValues& values, std::span<const NodePart> parts) {
   const std::vector<Field<Cluster>> table = fields();
-  const Cluster cluster = pipecast::bind<Cluster>(table, values);
-  Diagnostics faults = cluster_faults("fat-tree", cluster, table);
+  const ClusterNodes nodes(table, values, parts);
+  const Cluster& cluster = nodes.machine();
+  Diagnostics faults = cluster_faults("fat-tree", nodes, table);
   if (!faults.empty()) return fail(std::move(faults));
-  Platform platform = start_platform("fat-tree", cluster);
-  LevelRouting routing = add_cluster_nodes(platform, cluster);
+  Platform platform = start_platform("fat-tree", nodes);
+  LevelRouting routing = node_levels(platform, nodes);
   const int per_node = cluster.node_devices;
   const int cards = cluster.node_cards > 0 ? cluster.node_cards : per_node;
   RoutingLevel way = empty_level("", platform.devices.size());
   extend_way(
       platform, way, blocks(platform, per_node / cards),
       [&](int card) { return fmt::format("n{}.c{} card", card / cards, card % cards); },
-      card_wire(cluster));
+      card_wires(nodes, cards));
   routing.levels.push_back(meeting(way, "leaf", blocks(platform, per_node * cluster.leaf_nodes)));
   if (cluster.nodes > cluster.leaf_nodes) {
     extend_way(
         platform, way, routing.levels.back().group_of,
         [](int leaf) { return fmt::format("u{} leaf", leaf); },
-        leaf_wire(cluster, double{1} * cluster.leaf_nodes * cards));
+        [&](int leaf) {
+          return leaf_wire(nodes, {leaf * cluster.leaf_nodes, cluster.leaf_nodes, cards});
+        });
     routing.levels.push_back(meeting(way, "spine", blocks(platform, per_node * pod_size(cluster))));
   }
   if (cluster.nodes > pod_size(cluster)) {
     extend_way(
         platform, way, routing.levels.back().group_of,
         [](int pod) { return fmt::format("p{} spine", pod); },
-        spine_wire(cluster, double{1} * cluster.pod_nodes * cards));
+        [&](int pod) {
+          return spine_wire(nodes, {pod * cluster.pod_nodes, cluster.pod_nodes, cards});
+        });
     routing.levels.push_back(meeting(way, "core", blocks(platform, per_node * cluster.nodes)));
   }
   platform.routing = std::move(routing);
@@ -52,7 +57,10 @@ Result<Platform> expand(const FieldValues& values) {
 PlatformKind fat_tree_kind() {
   return {"fat-tree",
           "all cards of a node on the same leaf; spines, optional core; cards may be shared",
-          describe<Cluster>(fields()), expand};
+          describe<Cluster>(fields()),
+          expand,
+          "nodes",
+          cluster_node_fields(fields())};
 }
 
 }  // namespace pipecast

@@ -32,8 +32,7 @@ std::vector<int> next_hops(const MeshShape& shape, int target) {
 using LinkTable = std::vector<std::vector<LinkId>>;
 
 /// The wires of one node, [from][to]; parallel wires are one link.
-LinkTable node_wires(Platform& platform, const std::string& name, int first, const MeshShape& shape,
-                     const Wire& wire) {
+LinkTable node_wires(Platform& platform, int first, const MeshShape& shape, const Wire& wire) {
   const std::size_t size = shape.size();
   LinkTable links(size, std::vector<LinkId>(size));
   const auto name_of = [&](std::size_t slot) {
@@ -44,7 +43,7 @@ LinkTable node_wires(Platform& platform, const std::string& name, int first, con
       if (shape[low][high] == 0) continue;
       const Wire bundle{wire.line_rate * shape[low][high], wire.achieved, wire.latency};
       const Duplex pair =
-          add_duplex(platform, fmt::format("{}-{} {}", name_of(low), name_of(high), name), bundle);
+          add_duplex(platform, fmt::format("{}-{} mesh", name_of(low), name_of(high)), bundle);
       links[low][high] = pair.up;
       links[high][low] = pair.down;
     }
@@ -89,23 +88,24 @@ MeshShape ring_mesh(int devices) {
   return shape;
 }
 
-RoutingLevel mesh_level(Platform& platform, const std::string& name, int nodes,
-                        const MeshShape& shape, const Wire& wire) {
-  const int size = static_cast<int>(shape.size());
-  std::vector<std::vector<int>> next;
-  for (int target = 0; target < size; ++target) next.push_back(next_hops(shape, target));
-  RoutingLevel level = empty_level(name, platform.devices.size());
-  level.group_of = blocks(platform, size);
-  for (int node = 0; node < nodes; ++node) {
-    const auto links = node_wires(platform, name, node * size, shape, wire);
-    for (int from = 0; from < size; ++from)
-      for (int to = 0; to < size; ++to) {
-        std::vector<LinkId> way = walk(next[static_cast<std::size_t>(to)], links, from, to);
-        if (!way.empty())
-          level.direct[{DeviceId{node * size + from}, DeviceId{node * size + to}}] = std::move(way);
-      }
-  }
-  return level;
+MeshPlan mesh_plan(MeshShape shape) {
+  MeshPlan plan;
+  for (int target = 0; target < static_cast<int>(shape.size()); ++target)
+    plan.next.push_back(next_hops(shape, target));
+  plan.shape = std::move(shape);
+  return plan;
+}
+
+void add_mesh(Platform& platform, RoutingLevel& level, int node, const MeshPlan& plan,
+              const Wire& wire) {
+  const int size = static_cast<int>(plan.shape.size());
+  const auto links = node_wires(platform, node * size, plan.shape, wire);
+  for (int from = 0; from < size; ++from)
+    for (int to = 0; to < size; ++to) {
+      std::vector<LinkId> way = walk(plan.next[static_cast<std::size_t>(to)], links, from, to);
+      if (!way.empty())
+        level.direct[{DeviceId{node * size + from}, DeviceId{node * size + to}}] = std::move(way);
+    }
 }
 
 }  // namespace pipecast

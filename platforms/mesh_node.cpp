@@ -33,7 +33,7 @@ std::array<Field<Mesh>, 7> fields() {
   }};
 }
 
-Result<Platform> expand(const FieldValues& values) {
+Result<Platform> expand(const FieldValues& values, std::span<const NodePart>) {
   const Mesh mesh = pipecast::bind<Mesh>(fields(), values);
   Diagnostics faults;
   if (!(mesh.wire_bandwidth.value > 0))
@@ -44,12 +44,16 @@ Result<Platform> expand(const FieldValues& values) {
   if (!faults.empty()) return fail(std::move(faults));
   Platform platform;
   platform.name = "mesh-node";
-  add_nodes(platform, 1, mesh.node_devices, mesh.accelerator, mesh.memory);
+  add_nodes(platform, 1, mesh.node_devices, [&](int) {
+    return Device{{}, mesh.accelerator, mesh.memory, 1.0};
+  });
   MeshShape shape = full_mesh(mesh.node_devices);
   if (mesh.shape == "cube-mesh") shape = cube_mesh();
   if (mesh.shape == "ring") shape = ring_mesh(mesh.node_devices);
   const Wire wire{mesh.wire_bandwidth, mesh.wire_achieved, mesh.wire_latency};
-  platform.routing = LevelRouting{{mesh_level(platform, "mesh", 1, shape, wire)}};
+  RoutingLevel level = empty_level("mesh", platform.devices.size());
+  add_mesh(platform, level, 0, mesh_plan(std::move(shape)), wire);
+  platform.routing = LevelRouting{{std::move(level)}};
   return platform;
 }
 

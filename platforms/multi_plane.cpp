@@ -24,15 +24,16 @@ RoutingLevel plane_meeting(const Platform& platform, const Cluster& cluster,
   return level;
 }
 
-Result<Platform> expand(const FieldValues& values) {
+Result<Platform> expand(const FieldValues& values, std::span<const NodePart> parts) {
   const std::vector<Field<Cluster>> table = fields();
-  const Cluster cluster = pipecast::bind<Cluster>(table, values);
-  Diagnostics faults = cluster_faults("multi-plane", cluster, table);
+  const ClusterNodes nodes(table, values, parts);
+  const Cluster& cluster = nodes.machine();
+  Diagnostics faults = cluster_faults("multi-plane", nodes, table);
   if (!faults.empty()) return fail(std::move(faults));
-  Platform platform = start_platform("multi-plane", cluster);
-  LevelRouting routing = add_cluster_nodes(platform, cluster);
+  Platform platform = start_platform("multi-plane", nodes);
+  LevelRouting routing = node_levels(platform, nodes);
   RoutingLevel way = empty_level("", platform.devices.size());
-  extend_each(platform, way, "card", card_wire(cluster));
+  extend_each(platform, way, "card", card_wires(nodes, cluster.node_devices));
   routing.levels.push_back(plane_meeting(platform, cluster, way, "leaf", cluster.leaf_nodes));
   const int planes = cluster.node_devices;
   const auto part_name = [&](std::string_view what) {
@@ -41,13 +42,19 @@ Result<Platform> expand(const FieldValues& values) {
     };
   };
   if (cluster.nodes > cluster.leaf_nodes) {
-    extend_way(platform, way, rails(platform, planes, cluster.leaf_nodes), part_name("leaf"),
-               leaf_wire(cluster, cluster.leaf_nodes));
+    extend_way(
+        platform, way, rails(platform, planes, cluster.leaf_nodes), part_name("leaf"),
+        [&](int group) {
+          return leaf_wire(nodes, {group / planes * cluster.leaf_nodes, cluster.leaf_nodes, 1});
+        });
     routing.levels.push_back(plane_meeting(platform, cluster, way, "spine", pod_size(cluster)));
   }
   if (cluster.nodes > pod_size(cluster)) {
-    extend_way(platform, way, rails(platform, planes, cluster.pod_nodes), part_name("spine"),
-               spine_wire(cluster, cluster.pod_nodes));
+    extend_way(
+        platform, way, rails(platform, planes, cluster.pod_nodes), part_name("spine"),
+        [&](int group) {
+          return spine_wire(nodes, {group / planes * cluster.pod_nodes, cluster.pod_nodes, 1});
+        });
     routing.levels.push_back(plane_meeting(platform, cluster, way, "core", cluster.nodes));
   }
   platform.routing = std::move(routing);
@@ -59,7 +66,10 @@ Result<Platform> expand(const FieldValues& values) {
 PlatformKind multi_plane_kind() {
   return {"multi-plane",
           "one separate leaf–spine network per device slot; planes are joined inside the nodes",
-          describe<Cluster>(fields()), expand};
+          describe<Cluster>(fields()),
+          expand,
+          "nodes",
+          cluster_node_fields(fields())};
 }
 
 }  // namespace pipecast

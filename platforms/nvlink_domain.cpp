@@ -13,20 +13,20 @@ std::vector<Field<Cluster>> fields() {
                                  "leaf_oversubscription", "leaf_latency", "spine_latency"});
 }
 
-Result<Platform> expand(const FieldValues& values) {
+Result<Platform> expand(const FieldValues& values, std::span<const NodePart> parts) {
   const std::vector<Field<Cluster>> table = fields();
-  const Cluster cluster = pipecast::bind<Cluster>(table, values);
-  Diagnostics faults = cluster_faults("nvlink-domain", cluster, table);
+  const ClusterNodes nodes(table, values, parts);
+  const Cluster& cluster = nodes.machine();
+  Diagnostics faults = cluster_faults("nvlink-domain", nodes, table);
   if (!faults.empty()) return fail(std::move(faults));
-  Platform platform = start_platform("nvlink-domain", cluster);
+  Platform platform = start_platform("nvlink-domain", nodes);
   const int per_node = cluster.node_devices;
-  add_nodes(platform, cluster.nodes, per_node, cluster.accelerator, cluster.memory);
   LevelRouting routing;
   routing.levels.push_back(switch_level(platform, "nvlink",
                                         blocks(platform, per_node * cluster.domain_nodes),
-                                        scale_up_wire(cluster)));
+                                        scale_up_wires(nodes)));
   RoutingLevel way = empty_level("", platform.devices.size());
-  extend_each(platform, way, "card", card_wire(cluster));
+  extend_each(platform, way, "card", card_wires(nodes, cluster.node_devices));
   const auto add_meeting = [&](std::string name, int group_nodes) {
     routing.levels.push_back(
         meeting(way, std::move(name), blocks(platform, per_node * group_nodes)));
@@ -37,8 +37,10 @@ Result<Platform> expand(const FieldValues& values) {
     const auto leaf_name = [&](int leaf) {
       return fmt::format("u{}.r{} leaf", leaf / per_node, leaf % per_node);
     };
-    extend_way(platform, way, rails(platform, per_node, cluster.leaf_nodes), leaf_name,
-               leaf_wire(cluster, cluster.leaf_nodes));
+    extend_way(
+        platform, way, rails(platform, per_node, cluster.leaf_nodes), leaf_name, [&](int leaf) {
+          return leaf_wire(nodes, {leaf / per_node * cluster.leaf_nodes, cluster.leaf_nodes, 1});
+        });
     add_meeting("spine", cluster.nodes);
   }
   platform.routing = std::move(routing);
@@ -50,7 +52,10 @@ Result<Platform> expand(const FieldValues& values) {
 PlatformKind nvlink_domain_kind() {
   return {"nvlink-domain",
           "one switch joins the devices of several nodes (NVL72); domains joined by cards",
-          describe<Cluster>(fields()), expand};
+          describe<Cluster>(fields()),
+          expand,
+          "nodes",
+          cluster_node_fields(fields())};
 }
 
 }  // namespace pipecast

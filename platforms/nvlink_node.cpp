@@ -9,13 +9,13 @@ std::vector<Field<Cluster>> fields() {
                          "scale_up_achieved", "scale_up_latency"});
 }
 
-Result<Platform> expand(const FieldValues& values) {
+Result<Platform> expand(const FieldValues& values, std::span<const NodePart>) {
   const std::vector<Field<Cluster>> table = fields();
-  const Cluster node = pipecast::bind<Cluster>(table, values);
+  const ClusterNodes node(table, values, {});
   Diagnostics faults = cluster_faults("nvlink-node", node, table);
   if (!faults.empty()) return fail(std::move(faults));
   Platform platform = start_platform("nvlink-node", node);
-  platform.routing = add_cluster_nodes(platform, node);
+  platform.routing = node_levels(platform, node);
   return platform;
 }
 

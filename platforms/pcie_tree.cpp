@@ -85,34 +85,43 @@ LevelRouting node_levels(Platform& platform, const Tree& tree, const RoutingLeve
   routing.levels.push_back(meeting(way, "switch", blocks(platform, per_switch)));
   if (tree.sockets * tree.socket_switches == 1) return routing;
   extend_way(platform, way, blocks(platform, per_switch), switch_name,
-             {tree.uplink_bandwidth, tree.device_achieved,
-              (tree.socket_latency - tree.switch_latency) / 2});
+             always({tree.uplink_bandwidth, tree.device_achieved,
+                     (tree.socket_latency - tree.switch_latency) / 2}));
   routing.levels.push_back(meeting(way, "socket", blocks(platform, per_socket)));
   if (tree.sockets == 1) return routing;
   extend_way(platform, way, blocks(platform, per_socket), socket_name,
-             {tree.socket_bandwidth, 1, (tree.node_latency - tree.socket_latency) / 2});
+             always({tree.socket_bandwidth, 1, (tree.node_latency - tree.socket_latency) / 2}));
   routing.levels.push_back(meeting(way, "node", blocks(platform, per_socket * tree.sockets)));
   return routing;
 }
 
-Result<Platform> expand(const FieldValues& values) {
-  const Tree tree = pipecast::bind<Tree>(fields(), values);
+Result<Platform> expand(const FieldValues& values, std::span<const NodePart> parts) {
+  const Nodes<Tree> nodes(fields(), values, parts);
+  const Tree& tree = nodes.machine();
   const double per_node = double{1} * tree.sockets * tree.socket_switches * tree.switch_devices;
   Diagnostics faults = faults_of(tree, tree.nodes * per_node);
   if (!faults.empty()) return fail(std::move(faults));
   Platform platform;
   platform.name = "pcie-tree";
-  add_nodes(platform, tree.nodes, static_cast<int>(per_node), tree.accelerator, tree.memory);
+  add_nodes(platform, tree.nodes, static_cast<int>(per_node), [&](int node) {
+    return Device{{}, nodes.of(node).accelerator, nodes.of(node).memory, 1.0};
+  });
   RoutingLevel slot = empty_level("", platform.devices.size());
-  extend_each(platform, slot, "slot",
-              {tree.device_bandwidth, tree.device_achieved, tree.switch_latency / 2});
+  extend_each(platform, slot, "slot", [&](int device) {
+    const Tree& own = nodes.of(device / static_cast<int>(per_node));
+    return Wire{own.device_bandwidth, own.device_achieved, tree.switch_latency / 2};
+  });
   LevelRouting routing = node_levels(platform, tree, slot);
   if (tree.nodes > 1) {
     const int switches = tree.sockets * tree.socket_switches;
     extend_way(
         platform, slot, blocks(platform, tree.switch_devices),
         [&](int card) { return fmt::format("n{}.x{} card", card / switches, card % switches); },
-        {tree.card_bandwidth, tree.card_achieved, (tree.card_latency - tree.switch_latency) / 2});
+        [&](int card) {
+          const Tree& own = nodes.of(card / switches);
+          return Wire{own.card_bandwidth, own.card_achieved,
+                      (tree.card_latency - tree.switch_latency) / 2};
+        });
     routing.levels.push_back(
         meeting(slot, "network", std::vector<std::int32_t>(platform.devices.size(), 0)));
   }
@@ -125,7 +134,14 @@ Result<Platform> expand(const FieldValues& values) {
 PlatformKind pcie_tree_kind() {
   return {"pcie-tree",
           "devices on PCIe switches below sockets; one network card per switch between nodes",
-          describe<Tree>(fields()), expand};
+          describe<Tree>(fields()),
+          expand,
+          "nodes",
+          {{"memory", NodeField::Otherwise::Catalogue, Property::MemoryReported},
+           {"device_bandwidth", NodeField::Otherwise::Catalogue, Property::PcieBandwidth},
+           {"device_achieved", NodeField::Otherwise::Machine},
+           {"card_bandwidth", NodeField::Otherwise::Machine},
+           {"card_achieved", NodeField::Otherwise::Machine}}};
 }
 
 }  // namespace pipecast

@@ -24,38 +24,44 @@ RoutingLevel node_meeting(const Platform& platform, const Cluster& cluster, cons
   return level;
 }
 
-void add_spines(Platform& platform, const Cluster& cluster, RoutingLevel& way,
+void add_spines(Platform& platform, const ClusterNodes& nodes, RoutingLevel& way,
                 LevelRouting& routing) {
+  const Cluster& cluster = nodes.machine();
   const int per_node = cluster.node_devices;
   const auto leaf_name = [&](int leaf) {
     return fmt::format("u{}.r{} leaf", leaf / per_node, leaf % per_node);
   };
-  extend_way(platform, way, rails(platform, per_node, cluster.leaf_nodes), leaf_name,
-             leaf_wire(cluster, cluster.leaf_nodes));
+  const auto wire_of_leaf = [&](int leaf) {
+    return leaf_wire(nodes, {leaf / per_node * cluster.leaf_nodes, cluster.leaf_nodes, 1});
+  };
+  extend_way(platform, way, rails(platform, per_node, cluster.leaf_nodes), leaf_name, wire_of_leaf);
   const int pod = pod_size(cluster);
   routing.levels.push_back(node_meeting(platform, cluster, way, "spine", pod));
   if (cluster.nodes <= pod) return;
   extend_way(
       platform, way, blocks(platform, per_node * pod),
       [](int group) { return fmt::format("p{} spine", group); },
-      spine_wire(cluster, double{1} * pod * per_node));
+      [&](int group) {
+        return spine_wire(nodes, {group * pod, pod, per_node});
+      });
   routing.levels.push_back(node_meeting(platform, cluster, way, "core", cluster.nodes));
 }
 
-Result<Platform> expand(const FieldValues& values) {
+Result<Platform> expand(const FieldValues& values, std::span<const NodePart> parts) {
   const std::vector<Field<Cluster>> table = fields();
-  const Cluster cluster = pipecast::bind<Cluster>(table, values);
-  Diagnostics faults = cluster_faults("rail-cluster", cluster, table);
+  const ClusterNodes nodes(table, values, parts);
+  const Cluster& cluster = nodes.machine();
+  Diagnostics faults = cluster_faults("rail-cluster", nodes, table);
   if (!faults.empty()) return fail(std::move(faults));
-  Platform platform = start_platform("rail-cluster", cluster);
-  LevelRouting routing = add_cluster_nodes(platform, cluster);
+  Platform platform = start_platform("rail-cluster", nodes);
+  LevelRouting routing = node_levels(platform, nodes);
   RoutingLevel way = empty_level("", platform.devices.size());
-  extend_each(platform, way, "card", card_wire(cluster));
+  extend_each(platform, way, "card", card_wires(nodes, cluster.node_devices));
   routing.levels.push_back(node_meeting(platform, cluster, way, "leaf", cluster.leaf_nodes));
   const bool by_spine = cluster.cross_rail == "spine";
   if (by_spine)  // only cards of the same rail meet at a leaf
     routing.levels.back().group_of = rails(platform, cluster.node_devices, cluster.leaf_nodes);
-  if (by_spine || cluster.nodes > cluster.leaf_nodes) add_spines(platform, cluster, way, routing);
+  if (by_spine || cluster.nodes > cluster.leaf_nodes) add_spines(platform, nodes, way, routing);
   platform.routing = std::move(routing);
   return platform;
 }
@@ -65,7 +71,10 @@ Result<Platform> expand(const FieldValues& values) {
 PlatformKind rail_cluster_kind() {
   return {"rail-cluster",
           "nodes with one card per device; a leaf switch per rail, spines, optional core",
-          describe<Cluster>(fields()), expand};
+          describe<Cluster>(fields()),
+          expand,
+          "nodes",
+          cluster_node_fields(fields())};
 }
 
 }  // namespace pipecast

@@ -18,8 +18,9 @@ const PlatformKind* find_platform_kind(std::span<const PlatformKind> kinds, std:
   return found == kinds.end() ? nullptr : &*found;
 }
 
-Result<Platform> make_platform(const PlatformKind& kind, const FieldValues& values) {
-  Result<Platform> platform = kind.expand(values);
+Result<Platform> make_platform(const PlatformKind& kind, const FieldValues& values,
+                               std::span<const NodePart> parts) {
+  Result<Platform> platform = kind.expand(values, parts);
   if (!platform) return platform;
   if (Diagnostics faults = check(*platform); !faults.empty()) return fail(std::move(faults));
   return platform;

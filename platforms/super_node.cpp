@@ -15,18 +15,23 @@ std::vector<Field<Cluster>> fields() {
 }
 
 /// First tier inside the node, second tier between the nodes of a super-node.
-LevelRouting add_domains(Platform& platform, const Cluster& cluster) {
+LevelRouting add_domains(Platform& platform, const ClusterNodes& nodes) {
+  const Cluster& cluster = nodes.machine();
   const int per_node = cluster.node_devices;
-  add_nodes(platform, cluster.nodes, per_node, cluster.accelerator, cluster.memory);
   LevelRouting routing;
-  Wire port = scale_up_wire(cluster);
-  port.latency = port.latency / 2;
+  const WireOf whole = scale_up_wires(nodes);
   RoutingLevel way = empty_level("", platform.devices.size());
-  extend_each(platform, way, "ub", port);
+  extend_each(platform, way, "ub", [&](int device) {
+    Wire port = whole(device);
+    port.latency = port.latency / 2;
+    return port;
+  });
   routing.levels.push_back(meeting(way, "node", blocks(platform, per_node)));
-  const Wire uplink{cluster.scale_up_bandwidth * per_node / cluster.domain_oversubscription,
-                    cluster.scale_up_achieved,
-                    (cluster.domain_latency - cluster.scale_up_latency) / 2};
+  const auto uplink = [&](int node) {
+    const Cluster& own = nodes.of(node);
+    return Wire{own.scale_up_bandwidth * per_node / cluster.domain_oversubscription,
+                own.scale_up_achieved, (cluster.domain_latency - own.scale_up_latency) / 2};
+  };
   extend_way(
       platform, way, blocks(platform, per_node),
       [](int node) { return fmt::format("n{} ub", node); }, uplink);
@@ -35,22 +40,25 @@ LevelRouting add_domains(Platform& platform, const Cluster& cluster) {
   return routing;
 }
 
-Result<Platform> expand(const FieldValues& values) {
+Result<Platform> expand(const FieldValues& values, std::span<const NodePart> parts) {
   const std::vector<Field<Cluster>> table = fields();
-  const Cluster cluster = pipecast::bind<Cluster>(table, values);
-  Diagnostics faults = cluster_faults("super-node", cluster, table);
+  const ClusterNodes nodes(table, values, parts);
+  const Cluster& cluster = nodes.machine();
+  Diagnostics faults = cluster_faults("super-node", nodes, table);
   if (!faults.empty()) return fail(std::move(faults));
-  Platform platform = start_platform("super-node", cluster);
-  LevelRouting routing = add_domains(platform, cluster);
+  Platform platform = start_platform("super-node", nodes);
+  LevelRouting routing = add_domains(platform, nodes);
   const int per_node = cluster.node_devices;
   RoutingLevel way = empty_level("", platform.devices.size());
-  extend_each(platform, way, "card", card_wire(cluster));
+  extend_each(platform, way, "card", card_wires(nodes, cluster.node_devices));
   routing.levels.push_back(meeting(way, "leaf", blocks(platform, per_node * cluster.leaf_nodes)));
   if (cluster.nodes > cluster.leaf_nodes) {
     extend_way(
         platform, way, routing.levels.back().group_of,
         [](int leaf) { return fmt::format("u{} leaf", leaf); },
-        leaf_wire(cluster, double{1} * cluster.leaf_nodes * per_node));
+        [&](int leaf) {
+          return leaf_wire(nodes, {leaf * cluster.leaf_nodes, cluster.leaf_nodes, per_node});
+        });
     routing.levels.push_back(meeting(way, "spine", blocks(platform, per_node * cluster.nodes)));
   }
   platform.routing = std::move(routing);
@@ -62,7 +70,10 @@ Result<Platform> expand(const FieldValues& values) {
 PlatformKind super_node_kind() {
   return {"super-node",
           "two-tier scale-up network over many nodes (CloudMatrix); super-nodes joined by cards",
-          describe<Cluster>(fields()), expand};
+          describe<Cluster>(fields()),
+          expand,
+          "nodes",
+          cluster_node_fields(fields())};
 }
 
 }  // namespace pipecast

@@ -74,9 +74,10 @@ Diagnostics faults_of(const Torus& torus, const std::vector<std::int32_t>& shape
 }
 
 /// Both directions of the wire from every device to the next one of a dimension.
-void add_dimension(Platform& platform, const Torus& torus, TorusRouting& routing,
+void add_dimension(Platform& platform, const Nodes<Torus>& slices, TorusRouting& routing,
                    std::size_t dimension, std::int32_t stride) {
-  const Wire wire{torus.wire_bandwidth, torus.wire_achieved, torus.wire_latency};
+  const Torus& torus = slices.machine();
+  const auto volume = static_cast<std::int32_t>(platform.devices.size()) / torus.slices;
   const std::size_t dimensions = routing.shape.size();
   const std::int32_t size = routing.shape[dimension];
   const bool wraps = torus.wraps && size > 2;  // two devices have one wire between them
@@ -85,6 +86,8 @@ void add_dimension(Platform& platform, const Torus& torus, TorusRouting& routing
     const std::int32_t at = device / stride % size;
     if (at + 1 == size && !wraps) continue;
     const std::int32_t next = device + ((at + 1) % size - at) * stride;
+    const Torus& own = slices.of(device / volume);
+    const Wire wire{own.wire_bandwidth, own.wire_achieved, own.wire_latency};
     const Duplex pair =
         add_duplex(platform,
                    fmt::format("{} axis{}", platform.devices[static_cast<std::size_t>(device)].name,
@@ -97,14 +100,16 @@ void add_dimension(Platform& platform, const Torus& torus, TorusRouting& routing
 
 void add_hosts(Platform& platform, const Torus& torus, TorusRouting& routing) {
   RoutingLevel way = empty_level("hosts", platform.devices.size());
-  extend_way(platform, way, blocks(platform, torus.host_devices),
-             [](int host) { return fmt::format("h{} network", host); },
-             {torus.host_bandwidth, torus.host_achieved, torus.host_latency / 2});
+  extend_way(
+      platform, way, blocks(platform, torus.host_devices),
+      [](int host) { return fmt::format("h{} network", host); },
+      always({torus.host_bandwidth, torus.host_achieved, torus.host_latency / 2}));
   routing.outside.push_back(std::move(way));
 }
 
-Result<Platform> expand(const FieldValues& values) {
-  const Torus torus = pipecast::bind<Torus>(fields(), values);
+Result<Platform> expand(const FieldValues& values, std::span<const NodePart> parts) {
+  const Nodes<Torus> slices(fields(), values, parts);
+  const Torus& torus = slices.machine();
   TorusRouting routing;
   routing.shape = parse_shape(torus.shape);
   Diagnostics faults = faults_of(torus, routing.shape);
@@ -115,15 +120,15 @@ Result<Platform> expand(const FieldValues& values) {
   for (const std::int32_t size : routing.shape) volume *= size;
   for (std::int32_t slice = 0; slice < torus.slices; ++slice)
     for (std::int32_t device = 0; device < volume; ++device)
-      platform.devices.push_back(
-          {fmt::format("t{}.d{}", slice, device), torus.accelerator, torus.memory, 1.0});
+      platform.devices.push_back({fmt::format("t{}.d{}", slice, device),
+                                  slices.of(slice).accelerator, slices.of(slice).memory, 1.0});
   const std::size_t ports = platform.devices.size() * routing.shape.size();
   routing.forward.assign(ports, LinkId{-1});
   routing.backward.assign(ports, LinkId{-1});
   std::int32_t stride = volume;
   for (std::size_t dimension = 0; dimension < routing.shape.size(); ++dimension) {
     stride /= routing.shape[dimension];
-    add_dimension(platform, torus, routing, dimension, stride);
+    add_dimension(platform, slices, routing, dimension, stride);
   }
   if (torus.slices > 1) add_hosts(platform, torus, routing);
   platform.routing = std::move(routing);
@@ -133,8 +138,15 @@ Result<Platform> expand(const FieldValues& values) {
 }  // namespace
 
 PlatformKind torus_kind() {
-  return {"torus", "devices on a grid, wired to their neighbours (TPU); slices joined by hosts",
-          describe<Torus>(fields()), expand};
+  return {"torus",
+          "devices on a grid, wired to their neighbours (TPU); slices joined by hosts",
+          describe<Torus>(fields()),
+          expand,
+          "slices",
+          {{"memory", NodeField::Otherwise::Catalogue, Property::MemoryReported},
+           {"wire_bandwidth", NodeField::Otherwise::Catalogue, Property::ScaleUpPeerBandwidth},
+           {"wire_achieved", NodeField::Otherwise::Machine},
+           {"wire_latency", NodeField::Otherwise::Machine}}};
 }
 
 }  // namespace pipecast

@@ -15,21 +15,22 @@ std::vector<Field<Cluster>> fields() {
        "leaf_oversubscription", "leaf_latency", "spine_latency", "site_bandwidth", "site_latency"});
 }
 
-Result<Platform> expand(const FieldValues& values) {
+Result<Platform> expand(const FieldValues& values, std::span<const NodePart> parts) {
   const std::vector<Field<Cluster>> table = fields();
-  const Cluster cluster = pipecast::bind<Cluster>(table, values);
-  Diagnostics faults = cluster_faults("two-sites", cluster, table);
+  const ClusterNodes nodes(table, values, parts);
+  const Cluster& cluster = nodes.machine();
+  Diagnostics faults = cluster_faults("two-sites", nodes, table);
   const int site_nodes = cluster.nodes / cluster.sites;
   if (faults.empty() && site_nodes > cluster.leaf_nodes && site_nodes % cluster.leaf_nodes != 0)
     faults.push_back(input_error(fmt::format("a site has {} nodes, not a multiple of leaf_nodes {}",
                                              site_nodes, cluster.leaf_nodes)));
   if (!faults.empty()) return fail(std::move(faults));
-  Platform platform = start_platform("two-sites", cluster);
-  LevelRouting routing = add_cluster_nodes(platform, cluster);
+  Platform platform = start_platform("two-sites", nodes);
+  LevelRouting routing = node_levels(platform, nodes);
   const int per_node = cluster.node_devices;
   const int leaf_nodes = std::min(cluster.leaf_nodes, site_nodes);
   RoutingLevel way = empty_level("", platform.devices.size());
-  extend_each(platform, way, "card", card_wire(cluster));
+  extend_each(platform, way, "card", card_wires(nodes, cluster.node_devices));
   const auto add_meeting = [&](std::string name, int group_nodes) {
     routing.levels.push_back(
         meeting(way, std::move(name), blocks(platform, per_node * group_nodes)));
@@ -39,12 +40,14 @@ Result<Platform> expand(const FieldValues& values) {
   const auto leaf_name = [&](int leaf) {
     return fmt::format("u{}.r{} leaf", leaf / per_node, leaf % per_node);
   };
-  extend_way(platform, way, rails(platform, per_node, leaf_nodes), leaf_name,
-             leaf_wire(cluster, leaf_nodes));
+  extend_way(platform, way, rails(platform, per_node, leaf_nodes), leaf_name, [&](int leaf) {
+    return leaf_wire(nodes, {leaf / per_node * leaf_nodes, leaf_nodes, 1});
+  });
   if (site_nodes > leaf_nodes) add_meeting("spine", site_nodes);
-  extend_way(platform, way, blocks(platform, per_node * site_nodes),
-             [](int site) { return fmt::format("s{} line", site); },
-             {cluster.site_bandwidth, 1, (cluster.site_latency - cluster.spine_latency) / 2});
+  extend_way(
+      platform, way, blocks(platform, per_node * site_nodes),
+      [](int site) { return fmt::format("s{} line", site); },
+      always({cluster.site_bandwidth, 1, (cluster.site_latency - cluster.spine_latency) / 2}));
   add_meeting("site", cluster.nodes);
   platform.routing = std::move(routing);
   return platform;
@@ -53,8 +56,12 @@ Result<Platform> expand(const FieldValues& values) {
 }  // namespace
 
 PlatformKind two_sites_kind() {
-  return {"two-sites", "rail-optimised clusters at several sites, joined by one long line per site",
-          describe<Cluster>(fields()), expand};
+  return {"two-sites",
+          "rail-optimised clusters at several sites, joined by one long line per site",
+          describe<Cluster>(fields()),
+          expand,
+          "nodes",
+          cluster_node_fields(fields())};
 }
 
 }  // namespace pipecast

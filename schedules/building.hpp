@@ -36,6 +36,11 @@ inline void append_overlapped(std::vector<Op>& ops, Op first, const Op& second) 
   ops.push_back(second);
 }
 
+/// ScheduleInfo::placement of schedules on a V or a longer zigzag.
+inline Placement on_zigzag(const ScheduleRequest& request) {
+  return zigzag_placement(request.shape);
+}
+
 /// An operation and the time slot a construction gave it.
 struct SlottedOp {
   std::int64_t slot;

@@ -113,7 +113,11 @@ ScheduleInfo chimera() {
           .default_chunks = 1,
           .fields = describe<ChimeraParams>(kFields),
           .check = check_chimera,
-          .generate = generate_chimera};
+          .generate = generate_chimera,
+          .placement = [](const ScheduleRequest& request) {
+            const int pairs = chosen_pairs(request);
+            return chimera_placement(request.shape, pairs, injections(request.shape, pairs));
+          }};
 }
 
 }  // namespace pipecast

@@ -176,16 +176,18 @@ Result<Program> generate_dualpipe(const ScheduleRequest& request) {
 }  // namespace
 
 ScheduleInfo dualpipe() {
-  return {.name = "dualpipe",
-          .summary =
-              "microbatches from both ends at once, forward and backward of opposite flows "
-              "overlapped; every rank holds two stages",
-          .provenance = "DeepSeek-AI 2024 (DeepSeek-V3), deepseek-ai/DualPipe",
-          .backward = BackwardKind::Split,
-          .default_chunks = 1,
-          .fields = {},
-          .check = check_dualpipe,
-          .generate = generate_dualpipe};
+  return {
+      .name = "dualpipe",
+      .summary =
+          "microbatches from both ends at once, forward and backward of opposite flows "
+          "overlapped; every rank holds two stages",
+      .provenance = "DeepSeek-AI 2024 (DeepSeek-V3), deepseek-ai/DualPipe",
+      .backward = BackwardKind::Split,
+      .default_chunks = 1,
+      .fields = {},
+      .check = check_dualpipe,
+      .generate = generate_dualpipe,
+      .placement = [](const ScheduleRequest& request) { return two_way_placement(request.shape); }};
 }
 
 ScheduleInfo dualpipe_v() {
@@ -198,7 +200,8 @@ ScheduleInfo dualpipe_v() {
           .default_chunks = 2,
           .fields = {},
           .check = check_dualpipe_v,
-          .generate = generate_dualpipe_v};
+          .generate = generate_dualpipe_v,
+          .placement = on_zigzag};
 }
 
 }  // namespace pipecast

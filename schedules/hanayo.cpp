@@ -103,7 +103,8 @@ ScheduleInfo hanayo() {
           .default_chunks = 2,
           .fields = describe<HanayoParams>(kFields),
           .check = check_hanayo,
-          .generate = generate_hanayo};
+          .generate = generate_hanayo,
+          .placement = on_zigzag};
 }
 
 }  // namespace pipecast

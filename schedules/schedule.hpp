@@ -46,7 +46,15 @@ struct ScheduleInfo {
   Diagnostics (*check)(const ScheduleRequest&) = nullptr;
   Result<Program> (*generate)(const ScheduleRequest&) = nullptr;
   TimeBound (*lower_bound)(const ScheduleRequest&) = nullptr;  ///< null: none is known
+  Placement (*placement)(const ScheduleRequest&) = nullptr;    ///< of its programs, whatever the
+                                                               ///< costs; null: loop_placement
 };
+
+/// Which rank holds which stage, before a program is generated. `check` must have found nothing.
+inline Placement placement_of(const ScheduleInfo& schedule, const ScheduleRequest& request) {
+  return schedule.placement != nullptr ? schedule.placement(request)
+                                       : loop_placement(request.shape);
+}
 
 /// Every schedule we know, in the order `pipecast schedule list` prints.
 std::vector<ScheduleInfo> builtin_schedules();

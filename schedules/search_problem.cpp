@@ -35,7 +35,7 @@ double operation_seconds(const Problem& problem, const ScheduleRequest& request,
                          Symbol code, int microbatch) {
   const Op op =
       make_op(kind_of(problem.part(code)), problem.stage(rank, problem.chunk(code)), microbatch);
-  return duration(request.workload, op).value + request.workload.overheads.operation.value;
+  return cell_duration(request.workload, {&op, 1}).value;
 }
 
 double total_seconds(const Problem& problem, const ScheduleRequest& request) {

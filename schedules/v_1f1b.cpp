@@ -210,7 +210,8 @@ ScheduleInfo v_1f1b() {
           .default_chunks = 2,
           .fields = {},
           .check = check_v_1f1b,
-          .generate = generate_v_1f1b};
+          .generate = generate_v_1f1b,
+          .placement = on_zigzag};
 }
 
 }  // namespace pipecast

@@ -322,7 +322,8 @@ ScheduleInfo v_min() {
           .default_chunks = 2,
           .fields = {},
           .check = check_v_min,
-          .generate = generate_v_min};
+          .generate = generate_v_min,
+          .placement = on_zigzag};
 }
 
 ScheduleInfo v_half() {
@@ -335,7 +336,8 @@ ScheduleInfo v_half() {
           .default_chunks = 2,
           .fields = {},
           .check = check_v_half,
-          .generate = generate_v_half};
+          .generate = generate_v_half,
+          .placement = on_zigzag};
 }
 
 }  // namespace pipecast

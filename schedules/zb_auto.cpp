@@ -35,7 +35,11 @@ ScheduleInfo zb_auto() {
           .fields = search::parameters(),
           .check = check_zb_auto,
           .generate = generate_zb_auto,
-          .lower_bound = search::bound_of};
+          .lower_bound = search::bound_of,
+          .placement = [](const ScheduleRequest& request) {
+            return request.shape.chunks == 1 ? loop_placement(request.shape)
+                                             : zigzag_placement(request.shape);
+          }};
 }
 
 }  // namespace pipecast

@@ -36,7 +36,8 @@ ScheduleInfo zb_v_auto() {
           .fields = search::parameters(),
           .check = check_zb_v_auto,
           .generate = generate_zb_v_auto,
-          .lower_bound = search::bound_of};
+          .lower_bound = search::bound_of,
+          .placement = on_zigzag};
 }
 
 }  // namespace pipecast

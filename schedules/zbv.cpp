@@ -102,7 +102,8 @@ ScheduleInfo zbv() {
           .default_chunks = 2,
           .fields = {},
           .check = check_zbv,
-          .generate = generate_zbv};
+          .generate = generate_zbv,
+          .placement = on_zigzag};
 }
 
 }  // namespace pipecast

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 
 #include "sim/study/simulate.hpp"
 #include "tools/commands.hpp"
@@ -48,14 +49,26 @@ std::string held_always_text(const Workload& workload) {
   return *low == *high ? format(*low) : format(*low) + " to " + format(*high);
 }
 
+/// `: 32 a100_sxm4_80gb, 32 h100_sxm5_80gb` of a mixed machine, else nothing.
+std::string accelerators_text(const Platform& platform) {
+  std::map<std::string, int> count;
+  for (const Device& device : platform.devices) ++count[device.accelerator];
+  if (count.size() < 2) return "";
+  std::string text;
+  for (const auto& [accelerator, devices] : count)
+    text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", devices,
+                        accelerator.empty() ? "unnamed" : accelerator);
+  return text;
+}
+
 std::string platform_text(const PlatformChoice& choice, const Platform& platform) {
   if (choice.kind.empty() && choice.file.empty())
     return format(choice.delay) + " between any two ranks, never contended";
   const std::string name = !choice.file.empty()    ? choice.file
                            : choice.preset.empty() ? choice.kind
                                                    : choice.preset;
-  return fmt::format("{}, {} devices, {} links", name, platform.devices.size(),
-                     platform.links.size());
+  return fmt::format("{}, {} devices, {} links{}", name, platform.devices.size(),
+                     platform.links.size(), accelerators_text(platform));
 }
 
 std::string params_text(const Scenario& scenario, const Session& session) {

@@ -8,6 +8,7 @@
 #include "sim/read/platform_preset.hpp"
 #include "sim/read/platform_xml.hpp"
 #include "sim/read/text_file.hpp"
+#include "sim/study/simulate.hpp"
 #include "tools/scenario_arguments.hpp"
 
 namespace pipecast {
@@ -48,11 +49,27 @@ Result<Platform> of_preset(const Result<PlatformPreset>& preset, const Session& 
   return platform;
 }
 
+/// Presets have no pipeline.
+bool is_scenario(std::string_view text) {
+  return text.starts_with("pipeline:") || text.find("\npipeline:") != std::string_view::npos;
+}
+
+/// The machine of a scenario, as it is without imperfections.
+Result<Platform> of_scenario(std::string_view text, const std::string& path, const Session& session,
+                             const std::vector<Override>& overrides) {
+  const Result<Scenario> scenario = read_scenario(text, path, session.context(), overrides);
+  if (!scenario) return fail(scenario.error());
+  Result<Platform> platform = pipecast::platform_of(*scenario, session.context());
+  if (platform && !scenario->platform.preset.empty()) platform->name = scenario->platform.preset;
+  return platform;
+}
+
 Result<Platform> of_file(const std::string& path, const Session& session,
                          const std::vector<Override>& overrides) {
   const Result<std::string> text = read_text_file(path, kMaxYamlBytes);
   if (!text) return fail(text.error());
   const bool is_xml = path.ends_with(".xml");
+  if (!is_xml && is_scenario(*text)) return of_scenario(*text, path, session, overrides);
   if (!is_xml && !looks_like_astra_network(*text))
     return of_preset(read_platform_preset(*text, path, session.platform_kinds), session, overrides);
   if (!overrides.empty())
@@ -63,7 +80,9 @@ Result<Platform> of_file(const std::string& path, const Session& session,
 }  // namespace
 
 void declare_platform_options(CLI::App& app) {
-  value_option(app, "platform", "PLATFORM", "a preset, a file (.yaml, .xml), or a kind of fabric")
+  value_option(app, "platform", "PLATFORM",
+               "a preset, a file (.yaml, .xml; of a scenario: its machine), or a kind of "
+               "fabric")
       ->required();
   declare_scenario_options(app);
 }

@@ -215,6 +215,25 @@ void list_imperfections(Listing& listing, const Imperfections& wrong) {
                            jitter.samples, jitter.seed));
 }
 
+/// Every node field of every part, so that it is read back whatever the catalogue says then.
+std::string parts_text(const PlatformChoice& choice, const PlatformKind& kind) {
+  std::vector<std::string> entries;
+  for (const NodePart& part : choice.parts) {
+    std::string entry = fmt::format("{{{}: {}-{}", kind.parts_of, part.first, part.last);
+    const auto add = [&](std::string_view name) {
+      const auto value = part.values.find(name);
+      const auto field = std::find_if(kind.fields.begin(), kind.fields.end(),
+                                      [&](const FieldInfo& info) { return info.name == name; });
+      if (value != part.values.end() && field != kind.fields.end())
+        entry += fmt::format(", {}: {}", name, field_text(field->kind, value->second));
+    };
+    add("accelerator");
+    for (const NodeField& field : kind.node_fields) add(field.name);
+    entries.push_back(entry + "}");
+  }
+  return fmt::format("[{}]", fmt::join(entries, ", "));
+}
+
 void list_platform(Listing& listing, const Scenario& scenario, const ReadContext& context) {
   const PlatformChoice& choice = scenario.platform;
   listing.block("platform");
@@ -234,6 +253,9 @@ void list_platform(Listing& listing, const Scenario& scenario, const ReadContext
       if (const auto value = choice.values.find(field.name); value != choice.values.end())
         listing.line("platform." + field.name, field_text(field.kind, value->second),
                      parse_field(field, field.default_text) == value->second ? "default" : preset);
+  if (const PlatformKind* kind = find_platform_kind(context.platform_kinds, choice.kind);
+      kind != nullptr && !choice.parts.empty())
+    listing.line("platform.accelerators", parts_text(choice, *kind));
   if (!choice.devices.empty())
     listing.line("platform.devices", fmt::format("[{}]", fmt::join(choice.devices, ", ")));
 }
@@ -254,7 +276,12 @@ void list_runtime(Listing& listing, const Scenario& scenario) {
   const Workload& workload = scenario.workload;
   listing.line("transfers", policy_name(scenario.transfers));
   listing.block("overheads");
-  listing.line("overheads.operation", seconds_text(workload.overheads.operation));
+  std::vector<std::string> operations;
+  for (const Seconds& more : workload.stage_operation)
+    operations.push_back(seconds_text(workload.overheads.operation + more));
+  listing.line("overheads.operation", operations.empty()
+                                          ? seconds_text(workload.overheads.operation)
+                                          : fmt::format("[{}]", fmt::join(operations, ", ")));
   listing.line("overheads.gap", seconds_text(workload.overheads.gap));
   listing.line("overheads.message", seconds_text(workload.overheads.message));
   const bool full = workload.first_stage_input_gradient == FirstStageInputGradient::Full;

@@ -23,45 +23,47 @@ double start_seconds(const CollectiveTuning& tuning, const Route& way, int hops,
   return std::max(tuning.latency.value, tuning.half_size.value / rate);
 }
 
+/// The devices of the group that the place belongs to, in the group's order.
+std::vector<DeviceId> members_of(const Group& group, const ReplicaDevices& placed, Place place) {
+  const int first = place.replica - place.replica / group.stride % group.size * group.stride;
+  std::vector<DeviceId> members;
+  for (int i = 0; i < group.size; ++i)
+    members.push_back(placed.device(first + i * group.stride, place.rank));
+  return members;
+}
+
 Result<GroupLink> link_of(const Platform& platform, const std::vector<std::int32_t>& node_of,
-                          Group group) {
+                          const std::vector<DeviceId>& members) {
   GroupLink link;
-  link.size = group.size;
-  if (group.size == 1) return link;
-  link.per_node = 0;
-  int first_outside = -1;
-  for (int i = 0; i < group.size; ++i) {
-    const auto device = static_cast<std::size_t>(i * group.stride);
-    if (node_of[device] == node_of[0])
-      ++link.per_node;
-    else if (first_outside < 0)
-      first_outside = i * group.stride;
-  }
+  link.size = static_cast<int>(members.size());
+  if (link.size == 1) return link;
+  std::vector<DeviceId> inside;
+  std::vector<DeviceId> outside;
+  for (const DeviceId device : members)
+    (node_of[device.at()] == node_of[members[0].at()] ? inside : outside).push_back(device);
+  link.per_node = static_cast<int>(inside.size());
   if (link.per_node > 1) {
-    const Result<Route> way = route(platform, {0}, {group.stride});
+    const Result<Route> way = route(platform, inside[0], inside[1]);
     if (!way) return fail(way.error());
-    link.inside = way->bandwidth.value * fitted(platform.collectives_inside);
-    link.inside_s =
-        start_seconds(platform.collectives_inside, *way, link.per_node - 1, link.inside);
+    const CollectiveTuning tuning = inside_tuning(platform, inside);
+    link.inside = way->bandwidth.value * fitted(tuning);
+    link.inside_s = start_seconds(tuning, *way, link.per_node - 1, link.inside);
   }
-  if (first_outside < 0) return link;
-  const Result<Route> way = route(platform, {0}, {first_outside});
+  if (outside.empty()) return link;
+  const Result<Route> way = route(platform, members[0], outside[0]);
   if (!way) return fail(way.error());
   link.across = way->bandwidth.value * fitted(platform.collectives_across);
   link.across_s =
-      start_seconds(platform.collectives_across, *way, group.size / link.per_node - 1, link.across);
+      start_seconds(platform.collectives_across, *way, link.size / link.per_node - 1, link.across);
   return link;
 }
 
 }  // namespace
 
-Result<ClusterLinks> cluster_links(const Platform& platform, const ParallelLayout& layout) {
-  if (static_cast<std::size_t>(layout.devices()) > platform.devices.size())
-    return fail(infeasible("the layout needs " + std::to_string(layout.devices()) +
-                               " devices (tensor × context × data × pipeline), the platform has " +
-                               std::to_string(platform.devices.size()),
-                           "use a larger platform (set its number of nodes) or smaller degrees"));
-  const std::vector<std::int32_t> nodes = innermost_groups(platform);
+Result<ClusterLinks> cluster_links(const Platform& platform,
+                                   const std::vector<std::int32_t>& node_of,
+                                   const ParallelLayout& layout, const ReplicaDevices& placed,
+                                   Place place) {
   const int dense = layout.tensor * layout.context;
   const int inner = layout.expert * layout.expert_tensor;
   const std::array<Group, 5> groups{{{layout.tensor, 1},
@@ -71,7 +73,7 @@ Result<ClusterLinks> cluster_links(const Platform& platform, const ParallelLayou
                                      {std::max(1, dense * layout.data / inner), inner}}};
   std::array<GroupLink, 5> links;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const Result<GroupLink> link = link_of(platform, nodes, groups[i]);
+    const Result<GroupLink> link = link_of(platform, node_of, members_of(groups[i], placed, place));
     if (!link) return fail(link.error());
     links[i] = *link;
   }

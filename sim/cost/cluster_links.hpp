@@ -2,8 +2,15 @@
 #include "sim/base/diagnostic.hpp"
 #include "sim/cost/layout.hpp"
 #include "sim/model/platform.hpp"
+#include "sim/model/replica_devices.hpp"
 
 namespace pipecast {
+
+/// A pipeline rank of a replica.
+struct Place {
+  int replica = 0;
+  int rank = 0;
+};
 
 /// How the devices of one parallel group reach each other. Rates are bytes/s of one device in one
 /// direction, already what collectives achieve.
@@ -20,8 +27,7 @@ struct GroupLink {
   bool operator==(const GroupLink&) const = default;
 };
 
-/// The groups of a layout on a platform, in Megatron's order: tensor innermost, then context,
-/// expert within data, data, pipeline outermost.
+/// The groups of a device under a layout.
 struct ClusterLinks {
   GroupLink tensor;
   GroupLink context;
@@ -32,8 +38,12 @@ struct ClusterLinks {
   bool operator==(const ClusterLinks&) const = default;
 };
 
-/// O(devices of the platform). Errors: the layout needs more devices than there are, no route.
-Result<ClusterLinks> cluster_links(const Platform& platform, const ParallelLayout& layout);
+/// The groups of the device that computes a pipeline rank of a replica, on devices of the platform
+/// by their innermost groups `node_of`. O(devices of the groups). Errors: no route.
+Result<ClusterLinks> cluster_links(const Platform& platform,
+                                   const std::vector<std::int32_t>& node_of,
+                                   const ParallelLayout& layout, const ReplicaDevices& placed,
+                                   Place place);
 
 /// The same where nothing is known but the layout: every collective takes no time.
 ClusterLinks unknown_links(const ParallelLayout& layout);

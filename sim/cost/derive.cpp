@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+
+#include "sim/cost/price_list.hpp"
 
 namespace pipecast {
 namespace {
@@ -14,58 +15,6 @@ constexpr double kOptimizerBytes = 12;
 /// Adam on 32-bit state: reads gradient, weight and two moments, writes three of them and the
 /// 16-bit weight.
 constexpr double kUpdateTraffic = 30;
-
-/// Layers that cost the same, computed once.
-struct LayerPrices {
-  std::array<std::array<UnitSeconds, 2>, 2> seconds;  ///< [kind][recomputed]
-  std::array<std::array<LayerActivation, 2>, 2> held;
-  UnitSeconds embedding;
-  UnitSeconds head;
-  UnitSeconds mtp;
-
-  const UnitSeconds& of(LayerKind kind, bool recomputed) const {
-    return seconds[static_cast<std::size_t>(kind)][recomputed ? 1 : 0];
-  }
-  const LayerActivation& held_by(LayerKind kind, bool recomputed) const {
-    return held[static_cast<std::size_t>(kind)][recomputed ? 1 : 0];
-  }
-};
-
-LayerPrices price(const TrainingPlan& plan, const DeviceModel& device, const ClusterLinks& links) {
-  LayerPrices prices;
-  for (const LayerKind kind : {LayerKind::Dense, LayerKind::Experts}) {
-    if (kind == LayerKind::Experts && !plan.model.has_experts()) continue;
-    for (const bool recomputed : {false, true}) {
-      const auto row = static_cast<std::size_t>(kind);
-      const auto column = static_cast<std::size_t>(recomputed);
-      prices.seconds[row][column] = layer_seconds(plan, device, links, kind, recomputed);
-      prices.held[row][column] =
-          recomputed ? layer_activation(plan.model, plan.layout, plan.kernels, kind)
-                     : layer_working_set(plan.model, plan.layout, plan.kernels, kind);
-    }
-  }
-  prices.embedding = embedding_seconds(plan, device, links);
-  prices.head = head_seconds(plan, device, links);
-  if (plan.model.mtp_layers > 0) prices.mtp = mtp_seconds(plan, device, links);
-  return prices;
-}
-
-LayerKind kind_of(const TrainingPlan& plan, int layer) {
-  return is_expert_layer(plan.model, layer) ? LayerKind::Experts : LayerKind::Dense;
-}
-
-/// Of the layers of a stage, the first `recompute_layers`; all when it is negative.
-bool is_recomputed(const ParallelLayout& layout, int layer_in_stage) {
-  switch (layout.recompute) {
-    case Recompute::None:
-      return false;
-    case Recompute::Selective:
-      return true;
-    case Recompute::Full:
-      return layout.recompute_layers < 0 || layer_in_stage < layout.recompute_layers;
-  }
-  return false;
-}
 
 struct StageParameters {
   double dense = 0;
@@ -184,25 +133,11 @@ StageSync stage_sync(const TrainingPlan& plan, const ClusterLinks& links,
   return sync;
 }
 
-std::vector<StageLayers> balanced_stages(const TrainingPlan& plan, const DeviceModel& device,
-                                         const ClusterLinks& links) {
-  const LayerPrices prices = price(plan, device, links);
-  const auto all = [](const UnitSeconds& unit) {
-    return unit.forward.total() + unit.input.total() + unit.weight.total() + unit.recompute.total();
-  };
-  std::vector<double> layer_s;
-  for (int i = 0; i < plan.model.layers; ++i)
-    layer_s.push_back(all(prices.of(kind_of(plan, i), is_recomputed(plan.layout, 0))));
-  return balanced_split(layer_s, all(prices.embedding),
-                        all(prices.head) + plan.model.mtp_layers * all(prices.mtp),
-                        plan.model.mtp_layers, plan.layout.stages());
-}
-
 double training_flops(const UnitSeconds& seconds) {
   return seconds.forward.flops + seconds.input.flops + seconds.weight.flops;
 }
 
-void add_totals(const TrainingPlan& plan, const DeviceModel& device, Derivation& result) {
+void add_totals(const TrainingPlan& plan, const PlanMachine& machine, Derivation& result) {
   const ParallelLayout& layout = plan.layout;
   result.tokens = double{1} * layout.global_batch * layout.sequence;
   result.model_flops =
@@ -214,26 +149,31 @@ void add_totals(const TrainingPlan& plan, const DeviceModel& device, Derivation&
     again += stage.seconds.recompute.flops;
   }
   result.hardware_flops = once > 0 ? result.model_flops * (1 + again / once) : 0;
-  result.peak_flops = device.peak[0];
+  for (const PlanDevice& device : machine.devices)
+    result.peak_flops += device.model.peak[0] * device.count;
 }
 
-void add_warnings(const TrainingPlan& plan, const DeviceModel& device, const ClusterLinks& links,
-                  Derivation& result) {
-  int misses = 0;
-  for (const StageDerivation& stage : result.stages)
-    misses =
-        std::max(misses, stage.seconds.forward.table_misses + stage.seconds.input.table_misses +
-                             stage.seconds.weight.table_misses);
+/// Largest number of a stage's products without a measured shape near them.
+int table_misses(const UnitSeconds& seconds) {
+  return std::max(
+      {seconds.forward.table_misses, seconds.input.table_misses, seconds.weight.table_misses});
+}
+
+void add_device_warnings(const PlanDevice& device, int misses, std::vector<std::string>& warnings) {
   if (misses > 0)
-    result.warnings.push_back(fmt::format(
+    warnings.push_back(fmt::format(
         "{}: {} matrix products of the largest stage have no measured shape near them; the "
         "device's curve is used",
-        device.accelerator, misses));
-  for (const std::string& note : device.notes)
-    result.warnings.push_back(device.accelerator + ": " + note);
+        device.model.accelerator, misses));
+  for (const std::string& note : device.model.notes)
+    warnings.push_back(device.model.accelerator + ": " + note);
+}
+
+void add_warnings(const TrainingPlan& plan, const ClusterLinks& links,
+                  std::vector<std::string>& warnings) {
   const auto unknown = [&](const GroupLink& link, std::string_view name) {
     if (!link.known())
-      result.warnings.push_back(fmt::format(
+      warnings.push_back(fmt::format(
           "no link is known inside the {} group; its communication costs nothing", name));
   };
   unknown(links.tensor, "tensor");
@@ -242,74 +182,103 @@ void add_warnings(const TrainingPlan& plan, const DeviceModel& device, const Clu
   unknown(links.data, "data");
   if (plan.precision == Precision::Fp8Blockwise || plan.precision == Precision::Mxfp8 ||
       plan.precision == Precision::Nvfp4)
-    result.warnings.push_back(
+    warnings.push_back(
         "the time of scaling and casting is bytes over memory bandwidth, not measured");
+}
+
+Diagnostics missing_peaks(const TrainingPlan& plan, const PlanMachine& machine) {
+  Diagnostics faults;
+  for (const PlanDevice& device : machine.devices)
+    if (!(device.model.peak_of(matrix_class(plan.precision)) > 0))
+      faults.push_back(infeasible(device.model.accelerator + " has no peak for this precision",
+                                  "use bf16, or an accelerator that has it"));
+  return faults;
+}
+
+StageCost cost_of(const UnitSeconds& unit) {
+  return {Seconds{unit.forward.total()}, Seconds{unit.recompute.total() + unit.input.total()},
+          Seconds{unit.weight.total()}};
+}
+
+/// What a stage takes on every accelerator of a mixed machine.
+void add_other_devices(const TrainingPlan& plan, const PlanMachine& machine, PriceList& list,
+                       const StageLayers& stage, int rank, int first_layer,
+                       const StageParameters& held, Workload& workload) {
+  for (std::size_t i = 0; i < workload.on.size(); ++i) {
+    const PlanDevice& device = machine.devices[i];
+    const LayerPrices& prices = list.of_rank_on(rank, device).prices;
+    workload.on[i].costs.push_back(cost_of(stage_seconds(plan, prices, stage, first_layer)));
+    workload.on[i].optimizer.push_back(update_seconds(plan, device.model, held));
+  }
+}
+
+/// Without a pipeline there are no messages whose end the host waits for.
+void start_workload(const TrainingPlan& plan, const PlanMachine& machine, Workload& workload) {
+  workload.stages = static_cast<int>(plan.stages.size());
+  const bool waits = plan.layout.pipeline > 1;
+  const auto operation = [&](const PlanDevice& device) {
+    return waits ? Seconds{device.model.operation_s} : Seconds{};
+  };
+  if (!machine.mixed()) {
+    workload.overheads.operation = operation(machine.devices[0]);
+    return;
+  }
+  for (const PlanDevice& device : machine.devices)
+    workload.on.push_back({device.model.accelerator, {}, operation(device), {}});
+}
+
+/// Totals, warnings, and each stage's overhead on the rank that holds it.
+void finish(const TrainingPlan& plan, const PlanMachine& machine, const Placement& placement,
+            const std::vector<int>& misses, Derivation& result) {
+  add_totals(plan, machine, result);
+  for (std::size_t i = 0; i < machine.devices.size(); ++i)
+    add_device_warnings(machine.devices[i], misses[i], result.warnings);
+  add_warnings(plan, machine.devices[0].links, result.warnings);
+  if (!machine.mixed()) return;
+  std::vector<std::string> accelerators;
+  for (int rank = 0; rank < plan.layout.pipeline; ++rank)
+    accelerators.push_back(machine.device(rank).model.accelerator);
+  result.workload = settled(result.workload, placement, accelerators);
 }
 
 }  // namespace
 
-Result<Derivation> derive(const TrainingPlan& plan, const DeviceModel& device,
-                          const ClusterLinks& links) {
-  if (!(device.peak_of(matrix_class(plan.precision)) > 0))
-    return fail(infeasible(device.accelerator + " has no peak for this precision",
-                           "use bf16, or an accelerator that has it"));
-  const LayerPrices prices = price(plan, device, links);
+Result<Derivation> derive(const TrainingPlan& plan, const PlanMachine& machine,
+                          const Placement& placement) {
+  if (Diagnostics faults = missing_peaks(plan, machine); !faults.empty())
+    return fail(std::move(faults));
+  PriceList list(plan, machine);
   const ParameterCounts counts = parameter_counts(plan.model);
   Derivation result;
-  result.workload.stages = static_cast<int>(plan.stages.size());
-  // Without a pipeline there are no messages whose end the host waits for.
-  if (plan.layout.pipeline > 1) result.workload.overheads.operation = Seconds{device.operation_s};
+  start_workload(plan, machine, result.workload);
+  std::vector<int> misses(machine.devices.size(), 0);
   int first_layer = 0;
-  for (const StageLayers& stage : plan.stages) {
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    const StageLayers& stage = plan.stages[i];
+    const int rank = placement.rank_of[i].value;
+    const PlanDevice& device = machine.device(rank);
+    const LayerPrices& prices = list.of_rank(rank).prices;
     const StageParameters held = stage_parameters(plan, counts, stage, first_layer);
     StageDerivation derived;
     derived.seconds = stage_seconds(plan, prices, stage, first_layer);
     derived.parameters = held.dense;
     derived.expert_parameters = held.experts;
     derived.model_flops = training_flops(derived.seconds);
-    derived.optimizer = update_seconds(plan, device, held);
-    const UnitSeconds& unit = derived.seconds;
-    result.workload.costs.push_back({Seconds{unit.forward.total()},
-                                     Seconds{unit.recompute.total() + unit.input.total()},
-                                     Seconds{unit.weight.total()}});
+    derived.optimizer = update_seconds(plan, device.model, held);
+    result.workload.costs.push_back(cost_of(derived.seconds));
+    add_other_devices(plan, machine, list, stage, rank, first_layer, held, result.workload);
     result.workload.bytes.push_back(stage_bytes(plan, prices, stage, first_layer, held));
-    const StageSync sync = stage_sync(plan, links, derived);
+    const StageSync sync = stage_sync(plan, machine.links_of(rank), derived);
     const double layers = std::max(1, stage.encoder + stage.layers + stage.mtp);
     result.layer_gradient = std::max(result.layer_gradient, sync.gradients / layers);
     result.workload.sync.push_back(sync);
+    int& most = misses[static_cast<std::size_t>(&device - machine.devices.data())];
+    most = std::max(most, table_misses(derived.seconds));
     result.stages.push_back(derived);
     first_layer += stage.layers;
   }
-  add_totals(plan, device, result);
-  add_warnings(plan, device, links, result);
+  finish(plan, machine, placement, misses, result);
   return result;
-}
-
-Result<TrainingPlan> with_stages(TrainingPlan plan, const DeviceModel& device,
-                                 const ClusterLinks& links) {
-  if (Diagnostics faults = check(plan.layout, plan.model); !faults.empty())
-    return fail(std::move(faults));
-  switch (plan.split.kind) {
-    case SplitChoice::Kind::Balanced:
-      plan.stages = balanced_stages(plan, device, links);
-      break;
-    case SplitChoice::Kind::Even: {
-      Result<std::vector<StageLayers>> stages =
-          split_layers(plan.model, plan.layout, plan.split.rule);
-      if (!stages) return fail(std::move(stages.error()));
-      plan.stages = std::move(*stages);
-      break;
-    }
-    case SplitChoice::Kind::Layout: {
-      Result<std::vector<StageLayers>> stages = parse_layout_string(plan.split.layout);
-      if (!stages) return fail(std::move(stages.error()));
-      plan.stages = std::move(*stages);
-      break;
-    }
-  }
-  if (Diagnostics faults = check(plan.stages, plan.model, plan.layout); !faults.empty())
-    return fail(std::move(faults));
-  return plan;
 }
 
 }  // namespace pipecast

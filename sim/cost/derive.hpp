@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/cost/layer_time.hpp"
+#include "sim/cost/plan_machine.hpp"
 #include "sim/model/workload.hpp"
 
 namespace pipecast {
@@ -26,7 +27,7 @@ struct Derivation {
   double hardware_flops = 0;  ///< … with what is computed again
   double tokens = 0;          ///< of a step
   Bytes layer_gradient;       ///< largest gradient of a stage ÷ its layers: reduced at once
-  double peak_flops = 0;      ///< of one device, 16 bits: what utilization is measured against
+  double peak_flops = 0;      ///< of all devices, 16 bits: what utilization is measured against
   std::vector<std::string> warnings;
 
   bool operator==(const Derivation&) const = default;
@@ -40,13 +41,16 @@ struct Derivation {
 /// exchanged. Pure,
 /// reads nothing; O(stages + measured shapes). Precondition: check(layout, model) and check(stages,
 /// model, layout) are empty.
-Result<Derivation> derive(const TrainingPlan& plan, const DeviceModel& device,
-                          const ClusterLinks& links);
+///
+/// On a mixed machine each stage is priced on the device of the rank that holds it, and once more
+/// on every other accelerator (Workload::on), for copies and replicas of the stage elsewhere.
+Result<Derivation> derive(const TrainingPlan& plan, const PlanMachine& machine,
+                          const Placement& placement);
 
 /// The plan with its layers cut into stages as `split` says; balanced, so that the slowest stage is
 /// as fast as whole layers allow. Errors: the layout does not fit the model, the layers do not
 /// divide, the layout string is wrong.
-Result<TrainingPlan> with_stages(TrainingPlan plan, const DeviceModel& device,
-                                 const ClusterLinks& links);
+Result<TrainingPlan> with_stages(TrainingPlan plan, const PlanMachine& machine,
+                                 const Placement& placement);
 
 }  // namespace pipecast

@@ -182,18 +182,34 @@ Result<std::vector<StageLayers>> split_layers(const TransformerModel& model,
   return stages;
 }
 
-std::vector<StageLayers> balanced_split(const std::vector<double>& layer_s, double embedding_s,
-                                        double head_s, int mtp_layers, int stages) {
-  const std::size_t layers = layer_s.size();
-  const auto parts = static_cast<std::size_t>(stages);
-  std::vector<double> prefix(layers + 1, embedding_s);
-  for (std::size_t i = 0; i < layers; ++i) prefix[i + 1] = prefix[i] + layer_s[i];
+namespace {
+
+/// [i] the embedding and the first i layers.
+std::vector<double> prefix_sums(const ModelSeconds& seconds) {
+  std::vector<double> prefix(seconds.layers.size() + 1, seconds.embedding);
+  for (std::size_t i = 0; i < seconds.layers.size(); ++i)
+    prefix[i + 1] = prefix[i] + seconds.layers[i];
+  return prefix;
+}
+
+}  // namespace
+
+std::vector<StageLayers> balanced_split(const ModelSeconds& seconds, int mtp_layers, int stages) {
+  const std::vector<const ModelSeconds*> on_stage(static_cast<std::size_t>(stages), &seconds);
+  return balanced_split(on_stage, mtp_layers);
+}
+
+std::vector<StageLayers> balanced_split(std::span<const ModelSeconds* const> on_stage,
+                                        int mtp_layers) {
+  const std::size_t parts = on_stage.size();
+  const std::size_t layers = on_stage.front()->layers.size();
   // best[k][i]: smallest possible largest stage when the first k stages hold the first i layers.
   std::vector<std::vector<double>> best(parts + 1, std::vector<double>(layers + 1, INFINITY));
   std::vector<std::vector<std::size_t>> cut(parts + 1, std::vector<std::size_t>(layers + 1, 0));
   best[0][0] = 0;
   for (std::size_t k = 1; k <= parts; ++k) {
-    const double extra = k == parts ? head_s : 0;
+    const std::vector<double> prefix = prefix_sums(*on_stage[k - 1]);
+    const double extra = k == parts ? on_stage[k - 1]->head : 0;
     for (std::size_t i = 0; i <= layers; ++i)
       for (std::size_t j = i + 1; j-- > 0;) {
         const double stage = prefix[i] - (k == 1 ? 0 : prefix[j]) + extra;

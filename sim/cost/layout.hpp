@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,10 +52,20 @@ struct SplitRule {
 Result<std::vector<StageLayers>> split_layers(const TransformerModel& model,
                                               const ParallelLayout& layout, const SplitRule& rule);
 
-/// As even as whole layers allow, by seconds: `layer_s` per layer, embedding and head with their
-/// own cost. The largest stage is as small as any contiguous split can make it. O(layers × stages).
-std::vector<StageLayers> balanced_split(const std::vector<double>& layer_s, double embedding_s,
-                                        double head_s, int mtp_layers, int stages);
+/// Seconds of the parts of a model on one device.
+struct ModelSeconds {
+  std::vector<double> layers;
+  double embedding = 0;
+  double head = 0;
+};
+
+/// As even as whole layers allow, by the seconds that each part takes on the device of the stage
+/// that holds it. The largest stage is as small as any contiguous split can make it. O(layers² ×
+/// stages).
+std::vector<StageLayers> balanced_split(std::span<const ModelSeconds* const> on_stage,
+                                        int mtp_layers);
+/// The same for equal stages.
+std::vector<StageLayers> balanced_split(const ModelSeconds& seconds, int mtp_layers, int stages);
 
 /// Megatron's layout string: stages separated by `|`, `E` embedding, `t` layer, `m` MTP module, `L`
 /// loss, `x*n` and `(…)*n` repeat, commas are cosmetic; `v`, a layer of the encoder, is ours. Every

@@ -14,12 +14,13 @@ Seconds once(const ClusterLinks& links, Bytes whole, Bytes experts) {
 }  // namespace
 
 StepTail step_tail(const TrainingPlan& plan, const Derivation& derivation,
-                   const ClusterLinks& links) {
+                   const PlanMachine& machine) {
   StepTail worst;
   const std::vector<StageSync>& sync = derivation.workload.sync;
   const auto ranks = static_cast<std::size_t>(plan.layout.pipeline);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     StepTail tail;
+    const ClusterLinks& links = machine.links_of(static_cast<int>(rank));
     double last_backward = 0;
     for (std::size_t stage = rank; stage < sync.size(); stage += ranks) {
       const StageCost& cost = derivation.workload.costs[stage];

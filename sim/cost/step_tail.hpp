@@ -22,6 +22,6 @@ struct StepTail {
 
 /// O(stages).
 StepTail step_tail(const TrainingPlan& plan, const Derivation& derivation,
-                   const ClusterLinks& links);
+                   const PlanMachine& machine);
 
 }  // namespace pipecast

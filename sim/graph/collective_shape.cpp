@@ -233,13 +233,13 @@ CollectiveShape in_switch_shape(const GroupedDevices& devices, FabricPart part) 
 }
 
 CollectiveShape hierarchical_shape(Collective kind, const GroupedDevices& devices,
-                                   const Platform& platform) {
+                                   const GroupTunings& tunings) {
   CollectiveShape shape;
   const std::size_t slots = devices.nodes.front().size();
   const std::size_t nodes = devices.nodes.size();
   const bool reduces = kind == Collective::AllReduce;
-  const bool switch_inside = reduces && platform.collectives_inside.in_switch;
-  const bool switch_across = reduces && platform.collectives_across.in_switch;
+  const bool switch_inside = reduces && tunings.inside.in_switch;
+  const bool switch_across = reduces && tunings.across.in_switch;
   const bool broadcasts = kind == Collective::Broadcast;
   shape.load[kInside] = switch_inside ? 1 : ring_share(kind, slots);
   shape.load[kAcross] = switch_across ? 1 : ring_share(kind, nodes);

@@ -6,6 +6,12 @@
 
 namespace pipecast {
 
+/// The constants of a group's collectives.
+struct GroupTunings {
+  CollectiveTuning inside;
+  CollectiveTuning across;
+};
+
 /// Which part of the fabric an edge of a collective uses.
 enum class FabricPart : std::uint8_t { Inside, Across };
 
@@ -51,6 +57,6 @@ CollectiveShape tree_shape(Collective kind, const GroupedDevices& devices);
 CollectiveShape direct_shape(Collective kind, const GroupedDevices& devices, bool concurrent);
 CollectiveShape in_switch_shape(const GroupedDevices& devices, FabricPart part);
 CollectiveShape hierarchical_shape(Collective kind, const GroupedDevices& devices,
-                                   const Platform& platform);
+                                   const GroupTunings& tunings);
 
 }  // namespace pipecast

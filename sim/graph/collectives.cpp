@@ -66,9 +66,8 @@ double achieved_by(const CollectiveTuning& tuning, bool in_switch) {
   return tuning.in_switch && !in_switch ? 1 : tuning.achieved;
 }
 
-Protocol protocol_for(const Platform& platform, Bytes message, Bytes half_size) {
-  const bool reduces =
-      platform.collectives_inside.in_switch || platform.collectives_across.in_switch;
+Protocol protocol_for(const GroupTunings& tunings, Bytes message, Bytes half_size) {
+  const bool reduces = tunings.inside.in_switch || tunings.across.in_switch;
   const auto& protocols = reduces ? kReducingFabricProtocols : kProtocols;
   if (!(half_size.value > 0)) return protocols.back();
   return *std::find_if(protocols.begin(), protocols.end(), [&](const Protocol& p) {
@@ -76,18 +75,17 @@ Protocol protocol_for(const Platform& platform, Bytes message, Bytes half_size) 
   });
 }
 
-PartCost part_cost(const RoutedShape& routes, FabricPart which, const Platform& platform,
+PartCost part_cost(const RoutedShape& routes, FabricPart which, const GroupTunings& tunings,
                    Bytes message, bool in_switch) {
   const auto part = static_cast<std::size_t>(which);
-  const CollectiveTuning& tuning =
-      which == FabricPart::Inside ? platform.collectives_inside : platform.collectives_across;
+  const CollectiveTuning& tuning = which == FabricPart::Inside ? tunings.inside : tunings.across;
   const double achieved = achieved_by(tuning, in_switch);
   PartCost cost{routes.shape.hops[part] * routes.slowest[part], 1 / achieved};
   if (!(tuning.latency.value > 0)) return cost;
   const double seconds_per_byte = routes.shape.load[part] / (routes.bandwidth[part] * achieved);
   const double more =
       std::max(0.0, tuning.half_size.value * seconds_per_byte - tuning.latency.value);
-  const Protocol protocol = protocol_for(platform, message, tuning.half_size);
+  const Protocol protocol = protocol_for(tunings, message, tuning.half_size);
   cost.overhead_s = tuning.latency.value + protocol.start * more;
   cost.inflation /= protocol.bandwidth;
   return cost;
@@ -100,18 +98,18 @@ struct PlanCost {
 
 /// A fit across the network includes what happens inside the nodes.
 PlanCost plan_cost(const RoutedShape& routes, const CollectiveRequest& request,
-                   CollectiveAlgorithm algorithm, const Platform& platform) {
+                   CollectiveAlgorithm algorithm, const GroupTunings& tunings) {
   const bool in_switch =
       algorithm == CollectiveAlgorithm::InSwitch ||
       (algorithm == CollectiveAlgorithm::Hierarchical && request.kind == Collective::AllReduce);
   PlanCost cost;
   const bool crosses = std::isfinite(routes.bandwidth[1]);
   if (std::isfinite(routes.bandwidth[0]))
-    cost.part[0] = part_cost(routes, FabricPart::Inside, platform, request.bytes, in_switch);
+    cost.part[0] = part_cost(routes, FabricPart::Inside, tunings, request.bytes, in_switch);
   if (crosses)
-    cost.part[1] = part_cost(routes, FabricPart::Across, platform, request.bytes, in_switch);
-  const bool fitted_across = crosses && platform.collectives_across.latency.value > 0;
-  if (fitted_across) cost.part[0] = {0, 1 / achieved_by(platform.collectives_inside, in_switch)};
+    cost.part[1] = part_cost(routes, FabricPart::Across, tunings, request.bytes, in_switch);
+  const bool fitted_across = crosses && tunings.across.latency.value > 0;
+  if (fitted_across) cost.part[0] = {0, 1 / achieved_by(tunings.inside, in_switch)};
   cost.overhead_s = cost.part[0].overhead_s + cost.part[1].overhead_s;
   return cost;
 }
@@ -163,7 +161,7 @@ Diagnostics request_faults(const CollectiveRequest& request, const Platform& pla
 
 /// Why this algorithm cannot do it; empty when it can.
 std::string obstacle(Collective kind, CollectiveAlgorithm algorithm, const GroupedDevices& devices,
-                     const Platform& platform) {
+                     const GroupTunings& tunings) {
   const bool reduces = kind == Collective::AllReduce;
   if (kind == Collective::AllToAll && algorithm != CollectiveAlgorithm::Direct)
     return "all-to-all has only the direct algorithm";
@@ -177,7 +175,7 @@ std::string obstacle(Collective kind, CollectiveAlgorithm algorithm, const Group
       return kind == Collective::Broadcast ? "a broadcast goes by ring or tree" : "";
     case CollectiveAlgorithm::InSwitch:
       if (!reduces) return "switches do only all-reduce";
-      if (!(devices.single() ? platform.collectives_inside : platform.collectives_across).in_switch)
+      if (!(devices.single() ? tunings.inside : tunings.across).in_switch)
         return "its switches cannot reduce";
       return {};
     case CollectiveAlgorithm::Hierarchical:
@@ -189,7 +187,7 @@ std::string obstacle(Collective kind, CollectiveAlgorithm algorithm, const Group
 
 CollectiveShape shape_of(Collective kind, CollectiveAlgorithm algorithm,
                          const GroupedDevices& devices, const CollectiveRequest& request,
-                         const Platform& platform) {
+                         const GroupTunings& tunings, const Platform& platform) {
   switch (algorithm) {
     case CollectiveAlgorithm::Tree:
       return tree_shape(kind, devices);
@@ -198,7 +196,7 @@ CollectiveShape shape_of(Collective kind, CollectiveAlgorithm algorithm,
     case CollectiveAlgorithm::InSwitch:
       return in_switch_shape(devices, devices.single() ? FabricPart::Inside : FabricPart::Across);
     case CollectiveAlgorithm::Hierarchical:
-      return hierarchical_shape(kind, devices, platform);
+      return hierarchical_shape(kind, devices, tunings);
     case CollectiveAlgorithm::Automatic:
     case CollectiveAlgorithm::Ring:
       return ring_shape(kind, devices);
@@ -209,19 +207,19 @@ CollectiveShape shape_of(Collective kind, CollectiveAlgorithm algorithm,
 /// The algorithms worth comparing, best guess first.
 std::vector<CollectiveAlgorithm> candidates(const CollectiveRequest& request,
                                             const GroupedDevices& devices,
-                                            const Platform& platform) {
+                                            const GroupTunings& tunings, const Platform& platform) {
   if (request.algorithm != CollectiveAlgorithm::Automatic) return {request.algorithm};
   const bool reduces = request.kind == Collective::AllReduce;
   if (request.kind == Collective::AllToAll) return {CollectiveAlgorithm::Direct};
   if (devices.single()) {
     if (request.kind != Collective::Broadcast && is_mesh(request.group, platform))
       return {CollectiveAlgorithm::Direct};
-    if (reduces && platform.collectives_inside.in_switch && request.group.size() >= kFewestInSwitch)
+    if (reduces && tunings.inside.in_switch && request.group.size() >= kFewestInSwitch)
       return {CollectiveAlgorithm::InSwitch};
     return {CollectiveAlgorithm::Ring};
   }
   const bool slots = devices.even() && devices.nodes.front().size() > 1;
-  if (reduces && platform.collectives_across.in_switch)
+  if (reduces && tunings.across.in_switch)
     return {slots ? CollectiveAlgorithm::Hierarchical : CollectiveAlgorithm::InSwitch};
   if (reduces || request.kind == Collective::Broadcast)
     return {CollectiveAlgorithm::Ring, CollectiveAlgorithm::Tree};
@@ -234,10 +232,11 @@ Result<CollectivePlan> plan_collective(const CollectiveRequest& request, const P
   if (Diagnostics faults = request_faults(request, platform); !faults.empty())
     return fail(std::move(faults));
   const GroupedDevices devices = grouped(request.group, platform);
+  const GroupTunings tunings{inside_tuning(platform, request.group), platform.collectives_across};
   CollectivePlan best;
   double best_s = HUGE_VAL;
-  for (const CollectiveAlgorithm algorithm : candidates(request, devices, platform)) {
-    if (std::string why = obstacle(request.kind, algorithm, devices, platform); !why.empty())
+  for (const CollectiveAlgorithm algorithm : candidates(request, devices, tunings, platform)) {
+    if (std::string why = obstacle(request.kind, algorithm, devices, tunings); !why.empty())
       return fail(
           input_error(fmt::format("{} by {} on platform {}: {}", collective_name(request.kind),
                                   algorithm_name(algorithm), platform.name, why)));
@@ -247,9 +246,9 @@ Result<CollectivePlan> plan_collective(const CollectiveRequest& request, const P
                                           collective_name(request.kind), algorithm_name(algorithm),
                                           edges, kMaxCollectiveFlows)));
     Result<RoutedShape> routes =
-        routed(shape_of(request.kind, algorithm, devices, request, platform), platform);
+        routed(shape_of(request.kind, algorithm, devices, request, tunings, platform), platform);
     if (!routes) return fail(routes.error());
-    const PlanCost cost = plan_cost(*routes, request, algorithm, platform);
+    const PlanCost cost = plan_cost(*routes, request, algorithm, tunings);
     const double seconds = closed_form_s(*routes, cost, request.bytes);
     if (seconds >= best_s) continue;
     best_s = seconds;

@@ -7,9 +7,10 @@
 
 #include "sim/graph/collectives.hpp"
 #include "sim/graph/deadlock.hpp"
+#include "sim/graph/device_costs.hpp"
 #include "sim/graph/gradient_exchange.hpp"
-#include "sim/graph/replica_devices.hpp"
 #include "sim/graph/symmetric_fold.hpp"
+#include "sim/model/replica_devices.hpp"
 
 namespace pipecast {
 namespace {
@@ -26,6 +27,7 @@ class Replicator {
         workload_(workload),
         platform_(platform),
         devices_(devices),
+        costs_(workload, platform),
         ranks_(pipeline.ranks),
         last_collective_{std::vector(places(), kNone), std::vector(places(), kNone)},
         updated_(places(), kNone),
@@ -113,9 +115,8 @@ class Replicator {
       graph_.device_of_rank.push_back(devices_.device(replica, rank));
     for (std::uint32_t i = 0; i < pipeline_.tasks.size(); ++i) {
       Task task = pipeline_.tasks[i];
-      const double speed =
-          slowdown(devices_.device(replica, task.rank)) / slowdown(devices_.device(0, task.rank));
-      if (is_work(task) && speed != 1) task.seconds *= speed;
+      if (is_work(task))
+        task.seconds = seconds_on(devices_.device(replica, task.rank), pipeline_.tasks[i]);
       if (task.route >= 0)
         task.route =
             route_of(devices_.device(replica, task.rank), devices_.device(replica, task.peer));
@@ -126,6 +127,18 @@ class Replicator {
            ++next)
         edges_.emplace_back(id(replica, i), id(replica, *next));
     }
+  }
+
+  /// An operation of replica 0 as it is on another replica's device.
+  double seconds_on(DeviceId device, const Task& task) const {
+    const DeviceId shown = devices_.device(0, task.rank);
+    if (&costs_.on(device) != &costs_.on(shown)) {
+      const std::vector<Op>& ops = program_.ranks[static_cast<std::size_t>(task.rank)];
+      const std::span<const Op> cell(ops.data() + task.position, task.cell_ops);
+      return cell_duration(costs_.on(device), cell).value * slowdown(device);
+    }
+    const double speed = slowdown(device) / slowdown(shown);
+    return speed != 1 ? task.seconds * speed : task.seconds;
   }
 
   std::int32_t route_of(DeviceId from, DeviceId to) {
@@ -268,8 +281,9 @@ class Replicator {
   void add_updates() {
     for (int replica = 0; replica < devices_.replicas(); ++replica)
       for (int rank = 0; rank < ranks_; ++rank) {
-        const double seconds = update_seconds(program_, workload_, rank).value *
-                               slowdown(devices_.device(replica, rank));
+        const DeviceId device = devices_.device(replica, rank);
+        const double seconds =
+            update_seconds(program_, costs_.on(device), rank).value * slowdown(device);
         if (seconds <= 0) continue;
         const std::size_t here = place(replica, rank);
         Task task;
@@ -292,6 +306,7 @@ class Replicator {
   const Workload& workload_;
   const Platform& platform_;
   const ReplicaDevices& devices_;
+  DeviceCosts costs_;
   int ranks_;
   TaskGraph graph_;
   std::vector<Edge> edges_;
@@ -364,7 +379,7 @@ Result<ReplicatedGraph> build_replicated_graph(const Program& program, const Wor
       build_task_graph(program, workload, platform, replicas.reported(), policy);
   if (!pipeline) return fail(std::move(pipeline.error()));
   if (layout.replicas == Replicas::Symmetric && workload.sync.empty())
-    if (auto folded = fold_silent_replicas(*pipeline, replicas, platform))
+    if (auto folded = fold_silent_replicas(*pipeline, workload, replicas, platform))
       return standing_for(replicas.replicas(), std::move(*folded));
   const std::int64_t tasks =
       static_cast<std::int64_t>(pipeline->tasks.size()) * replicas.replicas();

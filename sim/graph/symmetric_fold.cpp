@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "sim/graph/deadlock.hpp"
+#include "sim/graph/device_costs.hpp"
 #include "sim/graph/link_images.hpp"
 
 namespace pipecast {
@@ -90,17 +91,6 @@ std::optional<std::vector<Edge>> fold_edges(const std::vector<Edge>& edges, cons
   return folded;
 }
 
-/// Replicas on devices of the same speeds, rank by rank.
-bool speeds_agree(const ReplicaDevices& devices, int ranks, const Platform& platform) {
-  const auto slowdown = [&](int replica, int rank) {
-    return platform.devices[devices.device(replica, rank).at()].slowdown;
-  };
-  for (int replica = 1; replica < devices.replicas(); ++replica)
-    for (int rank = 0; rank < ranks; ++rank)
-      if (slowdown(replica, rank) != slowdown(0, rank)) return false;
-  return true;
-}
-
 /// What all replicas send: each sends what replica 0 does along its own routes.
 FabricTraffic traffic_of_all(const TaskGraph& pipeline, const TaskGraph& flows_of_all, int replicas,
                              const Platform& platform) {
@@ -146,6 +136,19 @@ std::optional<TaskGraph> flows_of_all(const TaskGraph& flows, const TaskGraph& p
 
 }  // namespace
 
+bool replicas_alike(const ReplicaDevices& devices, const Workload& workload,
+                    const Platform& platform) {
+  const DeviceCosts costs(workload, platform);
+  const auto alike = [&](DeviceId one, DeviceId other) {
+    return platform.devices[one.at()].slowdown == platform.devices[other.at()].slowdown &&
+           &costs.on(one) == &costs.on(other);
+  };
+  for (int replica = 1; replica < devices.replicas(); ++replica)
+    for (int rank = 0; rank < devices.ranks(); ++rank)
+      if (!alike(devices.device(replica, rank), devices.device(0, rank))) return false;
+  return true;
+}
+
 std::optional<FoldedGraph> fold_replicas(const TaskGraph& graph, const std::vector<Edge>& edges,
                                          const ReplicaTasks& tasks, int pipeline_ranks,
                                          const Platform& platform) {
@@ -177,10 +180,10 @@ std::optional<FoldedGraph> fold_replicas(const TaskGraph& graph, const std::vect
   return result;
 }
 
-std::optional<FoldedGraph> fold_silent_replicas(const TaskGraph& pipeline,
+std::optional<FoldedGraph> fold_silent_replicas(const TaskGraph& pipeline, const Workload& workload,
                                                 const ReplicaDevices& devices,
                                                 const Platform& platform) {
-  if (!speeds_agree(devices, pipeline.ranks, platform)) return std::nullopt;
+  if (!replicas_alike(devices, workload, platform)) return std::nullopt;
   TaskGraph flows = flows_of(pipeline);
   const std::optional<TaskGraph> all = flows_of_all(flows, pipeline, devices, platform);
   if (!all) return std::nullopt;

@@ -5,8 +5,8 @@
 
 #include "sim/graph/edge_list.hpp"
 #include "sim/graph/fabric_traffic.hpp"
-#include "sim/graph/replica_devices.hpp"
 #include "sim/graph/task_graph.hpp"
+#include "sim/model/replica_devices.hpp"
 
 namespace pipecast {
 
@@ -33,9 +33,13 @@ std::optional<FoldedGraph> fold_replicas(const TaskGraph& graph, const std::vect
                                          const ReplicaTasks& tasks, int pipeline_ranks,
                                          const Platform& platform);
 
+/// Whether the devices of all replicas compute at the same speeds, rank by rank.
+bool replicas_alike(const ReplicaDevices& devices, const Workload& workload,
+                    const Platform& platform);
+
 /// The same for replicas that exchange nothing, which all run `pipeline`: only the routes of
 /// replicas are compared, so their tasks need not be there. O(devices + replicas · routes).
-std::optional<FoldedGraph> fold_silent_replicas(const TaskGraph& pipeline,
+std::optional<FoldedGraph> fold_silent_replicas(const TaskGraph& pipeline, const Workload& workload,
                                                 const ReplicaDevices& devices,
                                                 const Platform& platform);
 

@@ -6,6 +6,7 @@
 
 #include "sim/base/large_vector.hpp"
 #include "sim/graph/deadlock.hpp"
+#include "sim/graph/device_costs.hpp"
 #include "sim/graph/edge_list.hpp"
 #include "sim/graph/transfers_order.hpp"
 
@@ -43,10 +44,12 @@ class GraphBuilder {
       : program_(program),
         workload_(workload),
         platform_(platform),
+        costs_(workload, platform),
         producers_(program),
         routes_from_(program.ranks.size()) {
     graph_.ranks = program.shape.ranks;
     graph_.device_of_rank.assign(device_of_rank.begin(), device_of_rank.end());
+    for (const DeviceId device : device_of_rank) costs_of_rank_.push_back(&costs_.on(device));
   }
 
   Result<TaskGraph> build(TransferPolicy policy) {
@@ -140,7 +143,8 @@ class GraphBuilder {
     const std::span<const Op> cell(ops.data() + position, size);
     Task compute;
     compute.kind = cell.front().kind;
-    compute.seconds = cell_duration(workload_, cell).value * slowdown(rank);
+    compute.seconds =
+        cell_duration(*costs_of_rank_[static_cast<std::size_t>(rank)], cell).value * slowdown(rank);
     compute.rank = rank;
     compute.stage = cell.front().stage.value;
     compute.microbatch = cell.front().microbatch.value;
@@ -241,6 +245,8 @@ class GraphBuilder {
   const Program& program_;
   const Workload& workload_;
   const Platform& platform_;
+  DeviceCosts costs_;
+  std::vector<const Workload*> costs_of_rank_;
   Producers producers_;
   std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> routes_from_;
   TaskGraph graph_;

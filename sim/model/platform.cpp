@@ -240,6 +240,19 @@ std::vector<std::int32_t> innermost_groups(const Platform& platform) {
   return group_of;
 }
 
+CollectiveTuning inside_tuning(const Platform& platform, std::span<const DeviceId> group) {
+  if (platform.collectives_inside_of.empty() || group.empty()) return platform.collectives_inside;
+  CollectiveTuning worst = platform.collectives_inside_of[group.front().at()];
+  for (const DeviceId device : group.subspan(1)) {
+    const CollectiveTuning& own = platform.collectives_inside_of[device.at()];
+    worst.latency = std::max(worst.latency, own.latency);
+    worst.achieved = std::min(worst.achieved, own.achieved);
+    worst.half_size = std::max(worst.half_size, own.half_size);
+    worst.in_switch = worst.in_switch && own.in_switch;
+  }
+  return worst;
+}
+
 Platform constant_delay_platform(int devices, Seconds delay) {
   Platform platform;
   platform.name = "constant delay";
@@ -270,12 +283,21 @@ Diagnostics check(const Platform& platform) {
     if (!(link.bandwidth.value > 0) || !std::isfinite(link.bandwidth.value))
       faults.push_back(input_error("link " + link.name + ": bandwidth must be greater than 0"));
   }
-  for (const CollectiveTuning* tuning :
-       {&platform.collectives_inside, &platform.collectives_across})
-    if (!(tuning->latency.value >= 0) || !(tuning->half_size.value >= 0) ||
-        !(tuning->achieved > 0) || !std::isfinite(tuning->achieved))
-      faults.push_back(input_error("platform " + platform.name +
-                                   ": the constants of its collectives are out of bounds"));
+  const auto in_bounds = [](const CollectiveTuning& tuning) {
+    return tuning.latency.value >= 0 && tuning.half_size.value >= 0 && tuning.achieved > 0 &&
+           std::isfinite(tuning.achieved);
+  };
+  const std::vector<CollectiveTuning>& own = platform.collectives_inside_of;
+  if (!in_bounds(platform.collectives_inside) || !in_bounds(platform.collectives_across) ||
+      !std::all_of(own.begin(), own.end(), in_bounds))
+    faults.push_back(input_error("platform " + platform.name +
+                                 ": the constants of its collectives are out of bounds"));
+  if (!own.empty() && own.size() != platform.devices.size())
+    faults.push_back(input_error("platform " + platform.name +
+                                 ": the constants of collectives are "
+                                 "given for " +
+                                 std::to_string(own.size()) + " of " +
+                                 std::to_string(platform.devices.size()) + " devices"));
   Diagnostics routing =
       std::visit([&](const auto& r) { return check_routing(platform, r); }, platform.routing);
   faults.insert(faults.end(), routing.begin(), routing.end());

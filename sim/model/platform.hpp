@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -115,6 +116,8 @@ struct Platform {
   Routing routing;
   CollectiveTuning collectives_inside = {};  ///< among devices that meet at the innermost level
   CollectiveTuning collectives_across = {};  ///< among devices that do not
+  std::vector<CollectiveTuning> collectives_inside_of =
+      {};  ///< [device] where nodes differ, in place of `collectives_inside`; else empty
 
   bool operator==(const Platform&) const = default;
 };
@@ -138,6 +141,10 @@ Result<Route> route(const Platform& platform, DeviceId from, DeviceId to);
 /// [device] the group it meets others in at the innermost level: a node, an NVLink domain, a torus.
 /// All devices are one group where the platform has no levels. O(devices).
 std::vector<std::int32_t> innermost_groups(const Platform& platform);
+
+/// How fast a collective inside the innermost level runs: where nodes differ, every constant is the
+/// worst that a device of the group has. O(group).
+CollectiveTuning inside_tuning(const Platform& platform, std::span<const DeviceId> group);
 
 /// Constant delay between any two devices, never contended, whatever the size of the message.
 Platform constant_delay_platform(int devices, Seconds delay);

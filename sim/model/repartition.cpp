@@ -50,6 +50,25 @@ void round_bytes(StageBytes& bytes) {
       std::min(bytes.released_by_backward_input, bytes.held_by_forward);
 }
 
+std::vector<StageCost> cut_anew(const std::vector<StageCost>& costs, std::size_t columns,
+                                int stages, int before) {
+  std::vector<StageCost> result(static_cast<std::size_t>(stages) * columns);
+  for (int stage = 0; stage < stages; ++stage)
+    for (const Piece& piece : pieces_of(stage, stages, before))
+      for (std::size_t column = 0; column < columns; ++column)
+        add(result[static_cast<std::size_t>(stage) * columns + column],
+            costs[piece.stage * columns + column], piece.share);
+  return result;
+}
+
+std::vector<Seconds> cut_anew(const std::vector<Seconds>& seconds, int stages, int before) {
+  std::vector<Seconds> result(static_cast<std::size_t>(stages));
+  for (int stage = 0; stage < stages; ++stage)
+    for (const Piece& piece : pieces_of(stage, stages, before))
+      result[static_cast<std::size_t>(stage)] += seconds[piece.stage] * piece.share;
+  return result;
+}
+
 }  // namespace
 
 Workload repartition(const Workload& workload, int stages) {
@@ -58,17 +77,23 @@ Workload repartition(const Workload& workload, int stages) {
   result.stages = stages;
   const std::size_t columns =
       workload.varies_by_microbatch() ? static_cast<std::size_t>(workload.microbatches) : 1;
-  result.costs.assign(static_cast<std::size_t>(stages) * columns, {});
+  result.costs = cut_anew(workload.costs, columns, stages, workload.stages);
+  for (CostsOn& own : result.on) {
+    own.costs = cut_anew(own.costs, columns, stages, workload.stages);
+    own.optimizer = cut_anew(own.optimizer, stages, workload.stages);
+  }
+  if (!workload.stage_operation.empty())
+    for (int stage = 0; stage < stages; ++stage) {
+      const std::size_t first = pieces_of(stage, stages, workload.stages).front().stage;
+      result.stage_operation.resize(static_cast<std::size_t>(stages));
+      result.stage_operation[static_cast<std::size_t>(stage)] = workload.stage_operation[first];
+    }
   result.bytes.assign(static_cast<std::size_t>(stages), {});
   for (int stage = 0; stage < stages; ++stage) {
     const auto target = static_cast<std::size_t>(stage);
     const std::vector<Piece> pieces = pieces_of(stage, stages, workload.stages);
-    for (const Piece& piece : pieces) {
-      for (std::size_t column = 0; column < columns; ++column)
-        add(result.costs[target * columns + column], workload.costs[piece.stage * columns + column],
-            piece.share);
+    for (const Piece& piece : pieces)
       add(result.bytes[target], workload.bytes[piece.stage], piece.share);
-    }
     round_bytes(result.bytes[target]);
     result.bytes[target].message_forward = workload.bytes[pieces.back().stage].message_forward;
     result.bytes[target].message_backward = workload.bytes[pieces.front().stage].message_backward;

@@ -1,5 +1,6 @@
 #include "sim/model/workload.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -27,6 +28,25 @@ bool valid(const StageSync& sync) {
          sync.expert_parameters <= sync.parameters;
 }
 
+Diagnostics check_mixed(const Workload& workload) {
+  const auto stages = static_cast<std::size_t>(workload.stages);
+  const auto wrong = [&](const std::vector<Seconds>& seconds) {
+    return seconds.size() != stages ||
+           !std::all_of(seconds.begin(), seconds.end(), [](Seconds s) { return valid(s.value); });
+  };
+  if (!workload.stage_operation.empty() && wrong(workload.stage_operation))
+    return {input_error("an operation's overhead is not given for every stage, or not valid")};
+  for (const CostsOn& own : workload.on)
+    if (own.costs.size() != workload.costs.size() || wrong(own.optimizer) ||
+        !valid(own.operation.value) ||
+        !std::all_of(own.costs.begin(), own.costs.end(),
+                     [](const StageCost& cost) { return valid(cost); }))
+      return {input_error("costs on " + own.accelerator +
+                          " are not those of every stage, or are "
+                          "not valid")};
+  return {};
+}
+
 Diagnostics check_sync(const Workload& workload) {
   if (workload.sync.empty()) return {};
   const auto stages = static_cast<std::size_t>(workload.stages);
@@ -43,6 +63,45 @@ Diagnostics check_sync(const Workload& workload) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Seconds of one stage on devices of an accelerator.
+void take(Workload& workload, std::size_t stage, const CostsOn& own) {
+  const std::size_t columns =
+      workload.varies_by_microbatch() ? static_cast<std::size_t>(workload.microbatches) : 1;
+  for (std::size_t at = stage * columns; at < (stage + 1) * columns; ++at)
+    workload.costs[at] = own.costs[at];
+  workload.stage_operation.resize(static_cast<std::size_t>(workload.stages));
+  workload.stage_operation[stage] = own.operation;
+  if (stage < workload.sync.size()) workload.sync[stage].optimizer = own.optimizer[stage];
+}
+
+const CostsOn* costs_on(const Workload& workload, std::string_view accelerator) {
+  for (const CostsOn& own : workload.on)
+    if (own.accelerator == accelerator) return &own;
+  return nullptr;
+}
+
+}  // namespace
+
+Workload on_accelerator(const Workload& workload, std::string_view accelerator) {
+  Workload result = workload;
+  if (const CostsOn* own = costs_on(workload, accelerator); own != nullptr)
+    for (std::size_t stage = 0; stage < static_cast<std::size_t>(workload.stages); ++stage)
+      take(result, stage, *own);
+  return result;
+}
+
+Workload settled(const Workload& workload, const Placement& placement,
+                 std::span<const std::string> accelerators) {
+  Workload result = workload;
+  for (std::size_t stage = 0; stage < static_cast<std::size_t>(workload.stages); ++stage)
+    if (const CostsOn* own = costs_on(workload, accelerators[placement.rank_of[stage].at()]);
+        own != nullptr)
+      take(result, stage, *own);
+  return result;
+}
 
 Workload uniform_workload(const Shape& shape, StageCost cost) {
   Workload workload;
@@ -64,6 +123,8 @@ Diagnostics check(const Workload& workload) {
     return {input_error("bytes are given for " + std::to_string(workload.bytes.size()) + " of " +
                         std::to_string(stages) + " stages")};
   Diagnostics faults = check_sync(workload);
+  if (Diagnostics mixed = check_mixed(workload); !mixed.empty())
+    faults.insert(faults.end(), mixed.begin(), mixed.end());
   for (std::size_t i = 0; i < workload.costs.size(); ++i)
     if (!valid(workload.costs[i]))
       faults.push_back(
@@ -163,6 +224,7 @@ Seconds cell_duration(const Workload& workload, std::span<const Op> cell) {
         break;
     }
   }
+  if (!workload.stage_operation.empty()) total += workload.stage_operation[cell.front().stage.at()];
   return total + workload.overheads.operation;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/quantity.hpp"
@@ -68,6 +70,16 @@ struct OverlapCost {
   bool operator==(const OverlapCost&) const = default;
 };
 
+/// What the stages take on devices of one accelerator of a mixed machine.
+struct CostsOn {
+  std::string accelerator;         ///< as the devices name it
+  std::vector<StageCost> costs;    ///< as Workload::costs
+  Seconds operation;               ///< more of overheads.operation than that says
+  std::vector<Seconds> optimizer;  ///< [stage] in place of StageSync::optimizer
+
+  bool operator==(const CostsOn&) const = default;
+};
+
 /// Costs of a model on a pipeline: seconds, bytes and messages, per stage and, where they differ,
 /// per microbatch.
 struct Workload {
@@ -83,6 +95,12 @@ struct Workload {
   OverlapCost overlap;
   SequenceCuts
       cuts;  ///< those of the program it is fitted to: ops then name units, not microbatches
+
+  std::vector<Seconds> stage_operation;  ///< [stage] more of overheads.operation, where stages are
+                                         ///< on devices that need different ones; else empty
+  std::vector<CostsOn> on;  ///< of a mixed machine whose costs were derived: by accelerator;
+                            ///< `costs` are then those of the device that holds the stage in the
+                            ///< replica that is shown
 
   bool varies_by_microbatch() const { return costs.size() > static_cast<std::size_t>(stages); }
   /// Of the whole microbatch that the unit belongs to; further steps repeat the microbatches.
@@ -105,6 +123,15 @@ struct Workload {
 
 /// The workload as the program's units see it. Both evaluators and all reports take it so.
 Workload fitted(const Workload& workload, const Program& program);
+
+/// The workload with the seconds that every stage takes on devices of this accelerator: itself,
+/// unless the machine is mixed.
+Workload on_accelerator(const Workload& workload, std::string_view accelerator);
+
+/// The workload with the seconds of each stage on the accelerator of the rank that holds it; of a
+/// stage that several hold, of the first direction's. `accelerators` are those of the ranks.
+Workload settled(const Workload& workload, const Placement& placement,
+                 std::span<const std::string> accelerators);
 
 /// Every stage costs the same: forward, backward_input and backward_weight seconds, no bytes.
 Workload uniform_workload(const Shape& shape, StageCost cost);

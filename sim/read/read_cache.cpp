@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/read/accelerator.hpp"
 #include "sim/read/kernel_facts.hpp"
 #include "sim/read/scenario.hpp"
 #include "sim/read/yaml_tree.hpp"
@@ -22,7 +23,7 @@ Result<Platform> machine_of(const PlatformChoice& choice, int devices,
   if (kind == kinds.end())
     return fail(
         input_error("platform kind '" + choice.kind + "' is not registered", {}, choice.where));
-  Result<Platform> platform = kind->expand(choice.values);
+  Result<Platform> platform = kind->expand(choice.values, choice.parts);
   if (!platform) return fail(located(std::move(platform.error()), choice.where));
   if (Diagnostics faults = check(*platform); !faults.empty())
     return fail(located(std::move(faults), choice.where));
@@ -36,7 +37,8 @@ Result<const Platform*> ReadCache::machine(const PlatformChoice& choice, int dev
   const int needed = choice.kind.empty() ? devices : 0;
   const auto known = std::find_if(machines_.begin(), machines_.end(), [&](const Machine& machine) {
     return machine.kind == choice.kind && machine.devices == needed &&
-           machine.delay == choice.delay && machine.values == choice.values;
+           machine.delay == choice.delay && machine.values == choice.values &&
+           machine.parts == choice.parts;
   });
   if (known != machines_.end()) {
     std::rotate(known, known + 1, machines_.end());
@@ -45,7 +47,8 @@ Result<const Platform*> ReadCache::machine(const PlatformChoice& choice, int dev
   Result<Platform> platform = machine_of(choice, needed, kinds);
   if (!platform) return fail(std::move(platform.error()));
   if (machines_.size() == kMachinesKept) machines_.erase(machines_.begin());
-  machines_.push_back({choice.kind, choice.values, choice.delay, needed, std::move(*platform)});
+  machines_.push_back(
+      {choice.kind, choice.values, choice.parts, choice.delay, needed, std::move(*platform)});
   return &machines_.back().platform;
 }
 
@@ -56,6 +59,15 @@ Result<const DeviceModel*> ReadCache::device(const std::string& accelerator,
   Result<DeviceModel> device = find_device_model(accelerator, preset_folders);
   if (!device) return fail(std::move(device.error()));
   return &devices_.emplace(accelerator, std::move(*device)).first->second;
+}
+
+Result<const Accelerator*> ReadCache::accelerator(const std::string& id,
+                                                  std::span<const std::string> preset_folders) {
+  const auto known = accelerators_.find(id);
+  if (known != accelerators_.end()) return &known->second;
+  Result<Accelerator> accelerator = find_accelerator(id, preset_folders);
+  if (!accelerator) return fail(std::move(accelerator.error()));
+  return &accelerators_.emplace(id, std::move(*accelerator)).first->second;
 }
 
 std::optional<ModelShape> ReadCache::model(const YamlCursor& block, const std::string& file,

@@ -29,6 +29,9 @@ class ReadCache {
   Result<const DeviceModel*> device(const std::string& accelerator,
                                     std::span<const std::string> preset_folders);
 
+  Result<const Accelerator*> accelerator(const std::string& id,
+                                         std::span<const std::string> preset_folders);
+
   /// read_model_block().
   std::optional<ModelShape> model(const YamlCursor& block, const std::string& file,
                                   std::span<const std::string> preset_folders);
@@ -37,12 +40,14 @@ class ReadCache {
   struct Machine {
     std::string kind;
     FieldValues values;
+    std::vector<NodePart> parts;
     Seconds delay;
     int devices = 0;
     Platform platform;
   };
   std::vector<Machine> machines_;  ///< the last few, the last asked for at the end
   std::map<std::string, DeviceModel> devices_;
+  std::map<std::string, Accelerator> accelerators_;
   std::map<std::string, ModelShape> models_;  ///< by file and text of the block
 };
 

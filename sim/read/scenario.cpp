@@ -61,7 +61,7 @@ Scenario read_scenario_block(const YamlCursor& root, const std::string& file,
           root.require("platform", "a preset, a kind with parameters, a file, or a delay"))
     scenario.platform = read_platform(
         *block, file, devices_needed(pipeline.shape, scenario.parallel), context, faults);
-  if (from_model) read_model_workload(*workload, pipeline, file, context, scenario);
+  if (from_model) read_model_workload(*workload, pipeline, file, context, faults, scenario);
   read_runtime(root, workload, scenario.workload);
   if (const auto block = root.find("imperfections"))
     scenario.imperfections = read_imperfections(*block);

@@ -39,10 +39,11 @@ struct ScheduleChoice {
 /// Where devices and links come from: a kind of fabric with its parameters (a preset is a file that
 /// names both), a platform file of another tool, or one constant delay per message.
 struct PlatformChoice {
-  std::string kind;         ///< registry name of the kind; empty for a file or the constant delay
-  std::string preset;       ///< name of the preset file that was read, or empty
-  FieldValues values;       ///< complete: preset and overrides over the kind's defaults
-  Seconds delay;            ///< with neither kind nor file
+  std::string kind;    ///< registry name of the kind; empty for a file or the constant delay
+  std::string preset;  ///< name of the preset file that was read, or empty
+  FieldValues values;  ///< complete: preset and overrides over the kind's defaults
+  std::vector<NodePart> parts;  ///< nodes of other accelerators
+  Seconds delay;                ///< with neither kind nor file
   std::string file;         ///< SimGrid's or ASTRA-sim's, resolved against the scenario's folder
   std::string file_format;  ///< `xml` or `astra`
   std::optional<Platform> file_platform;  ///< what the file holds, already checked
@@ -51,6 +52,10 @@ struct PlatformChoice {
 
   bool operator==(const PlatformChoice&) const = default;
 };
+
+/// The devices of a layout, in its order: as listed, or from the first. Whether they exist is not
+/// asked.
+std::vector<DeviceId> devices_of(const PlatformChoice& choice, const ParallelLayout& layout);
 
 /// What a scenario file said, checked key by key but not yet put together.
 struct Scenario {

@@ -54,6 +54,9 @@ inline constexpr std::string_view kRuntimeKeys[] = {"overheads", "first_stage_in
 Scenario read_scenario_block(const YamlCursor& root, const std::string& file,
                              const ReadContext& context, FaultList& faults);
 
+/// A preset that was read already, or `<name>.yaml` in the preset folders.
+Result<PlatformPreset> preset_named(const std::string& name, const ReadContext& context);
+
 /// `file` is the scenario's: paths of platform files are relative to it.
 PlatformChoice read_platform(const YamlCursor& platform, const std::string& file,
                              std::optional<int> ranks, const ReadContext& context,

@@ -7,6 +7,7 @@
 #include "sim/read/accelerator.hpp"
 #include "sim/read/astra_network.hpp"
 #include "sim/read/platform_parameters.hpp"
+#include "sim/read/platform_parts.hpp"
 #include "sim/read/platform_xml.hpp"
 #include "sim/read/scenario_parts.hpp"
 
@@ -59,12 +60,6 @@ void read_delay(const YamlCursor& platform, PlatformChoice& choice) {
   choice.delay = pipecast::bind<Delay>(kDelayField, platform.fields(fields)).delay;
 }
 
-Result<PlatformPreset> preset_named(const std::string& name, const ReadContext& context) {
-  for (const PlatformPreset& preset : context.presets)
-    if (preset.name == name) return preset;
-  return find_platform_preset(name, context.preset_folders, context.platform_kinds);
-}
-
 void read_preset(const YamlCursor& platform, std::optional<int> ranks, const ReadContext& context,
                  FaultList& faults, PlatformChoice& choice) {
   const auto given = platform.find("preset");
@@ -80,20 +75,22 @@ void read_preset(const YamlCursor& platform, std::optional<int> ranks, const Rea
     choice.kind = preset->kind;
     choice.preset = preset->name;
     choice.values = std::move(preset->values);
-    read_platform_parameters(platform, kind, {"preset", "devices"}, choice.values);
+    read_platform_parameters(platform, kind, {"preset", "devices", "accelerators"}, choice.values);
+    choice.parts = read_platform_parts(platform, kind, choice.values, context, faults);
     read_device_list(platform, kind.fields, ranks, choice);
     return;
   }
 }
 
 void read_inline(const YamlCursor& platform, std::optional<int> ranks, const ReadContext& context,
-                 PlatformChoice& choice) {
+                 FaultList& faults, PlatformChoice& choice) {
   const auto given = platform.find("kind");
   const PlatformKind* kind = given ? read_platform_kind(*given, context.platform_kinds) : nullptr;
   if (kind == nullptr) return;
   choice.kind = std::string(kind->name);
   choice.values = default_values(*kind);
-  read_platform_parameters(platform, *kind, {"kind", "devices"}, choice.values);
+  read_platform_parameters(platform, *kind, {"kind", "devices", "accelerators"}, choice.values);
+  choice.parts = read_platform_parts(platform, *kind, choice.values, context, faults);
   read_device_list(platform, kind->fields, ranks, choice);
 }
 
@@ -122,6 +119,23 @@ FileDevices read_file_devices(const YamlCursor& platform, std::string_view forma
   return given;
 }
 
+/// A device that the file names an accelerator for has that one's memory, where the catalogue knows
+/// it.
+void fill_devices(Platform& platform, const FileDevices& otherwise, const ReadContext& context) {
+  std::map<std::string, Bytes, std::less<>> memory{{otherwise.accelerator, otherwise.memory}};
+  for (Device& device : platform.devices) {
+    if (device.accelerator.empty()) device.accelerator = otherwise.accelerator;
+    if (device.memory.value > 0) continue;
+    if (!memory.contains(device.accelerator)) {
+      const Result<Accelerator> known =
+          find_accelerator(device.accelerator, context.preset_folders);
+      const Result<Bytes> bytes = known ? memory_of(*known) : fail(known.error());
+      memory.emplace(device.accelerator, bytes.value_or(Bytes{}));
+    }
+    device.memory = memory.find(device.accelerator)->second;
+  }
+}
+
 /// `{xml: machine.xml}` or `{astra: network.yml}`.
 void read_file(const YamlCursor& platform, std::string_view format, const std::string& scenario,
                std::optional<int> ranks, const ReadContext& context, FaultList& faults,
@@ -146,14 +160,25 @@ void read_file(const YamlCursor& platform, std::string_view format, const std::s
     faults.add(std::move(read.error()));
     return;
   }
-  for (Device& device : read->devices) {
-    if (device.accelerator.empty()) device.accelerator = otherwise.accelerator;
-    if (!(device.memory.value > 0)) device.memory = otherwise.memory;
-  }
+  fill_devices(*read, otherwise, context);
   choice.file_platform = std::move(*read);
 }
 
 }  // namespace
+
+Result<PlatformPreset> preset_named(const std::string& name, const ReadContext& context) {
+  for (const PlatformPreset& preset : context.presets)
+    if (preset.name == name) return preset;
+  return find_platform_preset(name, context.preset_folders, context.platform_kinds);
+}
+
+std::vector<DeviceId> devices_of(const PlatformChoice& choice, const ParallelLayout& layout) {
+  std::vector<DeviceId> devices;
+  for (const int device : choice.devices) devices.push_back({device});
+  if (!devices.empty()) return devices;
+  for (int device = 0; device < layout.devices(); ++device) devices.push_back({device});
+  return devices;
+}
 
 PlatformChoice read_platform(const YamlCursor& platform, const std::string& file,
                              std::optional<int> ranks, const ReadContext& context,
@@ -175,7 +200,7 @@ PlatformChoice read_platform(const YamlCursor& platform, const std::string& file
     return choice;
   }
   if (platform.has("preset")) read_preset(platform, ranks, context, faults, choice);
-  if (platform.has("kind")) read_inline(platform, ranks, context, choice);
+  if (platform.has("kind")) read_inline(platform, ranks, context, faults, choice);
   for (const char* format : {"xml", "astra"})
     if (platform.has(format)) read_file(platform, format, file, ranks, context, faults, choice);
   if (platform.has("delay")) read_delay(platform, choice);

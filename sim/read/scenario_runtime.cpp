@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "sim/read/scenario_parts.hpp"
@@ -65,13 +66,30 @@ OverlapCost read_overlap(const YamlCursor& given) {
           pipecast::bind<OverlapRatio>(kRatioField, given.fields(fields)).ratio};
 }
 
+/// What is given is that of every device; `operation` may be a list with one entry per stage.
+void read_overheads(const YamlCursor& given, Workload& costs) {
+  auto fields = describe<Overheads>(kOverheadFields);
+  costs.stage_operation.clear();
+  for (CostsOn& own : costs.on) own.operation = {};
+  const auto operation = given.is_map() ? given.find("operation") : std::nullopt;
+  if (operation && operation->is_list()) {
+    const auto row = std::find_if(fields.begin(), fields.end(),
+                                  [](const FieldInfo& field) { return field.name == "operation"; });
+    for (std::size_t stage = 0; stage < operation->size(); ++stage)
+      if (const auto seconds = operation->item(stage).field(*row))
+        costs.stage_operation.push_back({std::get<double>(*seconds)});
+    fields.erase(row);
+    costs.on.clear();
+  }
+  costs.overheads = pipecast::bind<Overheads>(kOverheadFields, given.fields(fields, {"operation"}));
+}
+
 }  // namespace
 
 void read_runtime(const YamlCursor& root, const std::optional<YamlCursor>& workload,
                   Workload& costs) {
   if (const auto given = find_once(root, workload, kRuntimeKeys[0])) {
-    const auto fields = describe<Overheads>(kOverheadFields);
-    costs.overheads = pipecast::bind<Overheads>(kOverheadFields, given->fields(fields));
+    read_overheads(*given, costs);
   }
   if (const auto given = find_once(root, workload, kRuntimeKeys[1])) {
     const std::array<std::string, 2> words{"full", "empty"};

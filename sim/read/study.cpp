@@ -188,7 +188,10 @@ class EntryCheck {
     Diagnostics found = apply(study_, choice, document_);
     if (found.empty()) {
       auto scenario = read_scenario_document(document_, study_.base_file, context_, KeepSpans::No);
-      if (!scenario) found = std::move(scenario.error());
+      if (!scenario)
+        found = std::move(scenario.error());
+      else if (!scenario->imperfections.jitter.none())
+        found = {jitter_fault()};
     }
     if (std::none_of(found.begin(), found.end(),
                      [](const Diagnostic& fault) { return fault.fault == Fault::Input; }))
@@ -196,6 +199,21 @@ class EntryCheck {
     for (const Diagnostic& fault : found)
       if (fault.fault == Fault::Input && fault.where.file == file_) report(fault);
     return found;
+  }
+
+  /// At what the jitter is, whoever gave it.
+  Diagnostic jitter_fault() const {
+    const YamlNode* node = &document_.root;
+    for (const std::string_view key : {"imperfections", "jitter", "sigma", "factors"})
+      for (const YamlEntry& entry : node->entries)
+        if (entry.key == key) {
+          node = &entry.value;
+          break;
+        }
+    return input_error("a study does not sample the jitter of a scenario",
+                       "leave it out and give uncertainty: {samples: 100, jitter: 0.05}, which "
+                       "samples the best candidates",
+                       document_.span(node->mark));
   }
 
   const Study& study_;

@@ -38,6 +38,16 @@ struct Axis {
   bool generated = false;                      ///< by a layout search: nobody wrote the entries
 };
 
+/// What one device of an accelerator costs, in place of the quote's amounts per device.
+struct AcceleratorQuote {
+  std::string accelerator;  ///< as the platform's devices name it
+  Uncertain price_per_device;
+  Uncertain rent_per_device_hour;
+  Uncertain power_per_device;
+
+  bool operator==(const AcceleratorQuote&) const = default;
+};
+
 /// What a cluster costs. Amounts per node are divided by `node_devices` and added to those per
 /// device. US dollars, watts, hours.
 struct Quote {
@@ -56,6 +66,7 @@ struct Quote {
   Uncertain electricity_per_kwh;
   Uncertain goodput{1, 1};  ///< share of wall-clock time that is useful training
   std::string source;
+  std::vector<AcceleratorQuote> accelerators;  ///< of mixed machines
 
   bool operator==(const Quote&) const = default;
 };

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -40,8 +41,43 @@ const std::array<QuoteField, 11> kQuoteFields{{
      &Quote::goodput},
 }};
 
+struct AcceleratorField {
+  AmountRule rule;
+  Uncertain AcceleratorQuote::*member;
+};
+const std::array<AcceleratorField, 3> kAcceleratorFields{{
+    {{"price_per_device", Dimension::Money, 0, kMostMoney, "purchase of one accelerator"},
+     &AcceleratorQuote::price_per_device},
+    {{"rent_per_device_hour", Dimension::Money, 0, 1e6, "rent instead of a purchase"},
+     &AcceleratorQuote::rent_per_device_hour},
+    {{"power_per_device", Dimension::Power, 0, 1e6, "at the socket, under load"},
+     &AcceleratorQuote::power_per_device},
+}};
+
+/// `accelerators: {ID: {price_per_device: …}, …}`.
+std::vector<AcceleratorQuote> read_accelerator_quotes(const YamlCursor& quotes) {
+  std::vector<AcceleratorQuote> result;
+  if (!quotes.is_map()) {
+    quotes.fault("accelerators must be a map from accelerators to what one costs",
+                 "such as {a100_sxm4_80gb: {rent_per_device_hour: 1.5 USD}}");
+    return result;
+  }
+  for (const YamlCursor& given : quotes.children()) {
+    AcceleratorQuote quote;
+    quote.accelerator = std::string(given.key());
+    if (!given.expect_map({"price_per_device", "rent_per_device_hour", "power_per_device"}))
+      continue;
+    for (const AcceleratorField& field : kAcceleratorFields)
+      if (const auto amount = given.find(field.rule.name))
+        if (const auto value = read_uncertain(*amount, field.rule)) quote.*field.member = *value;
+    result.push_back(std::move(quote));
+  }
+  return result;
+}
+
 std::vector<std::string> quote_keys() {
-  std::vector<std::string> keys{"devices", "node_devices", "amortisation", "source"};
+  std::vector<std::string> keys{"devices", "node_devices", "amortisation", "source",
+                                "accelerators"};
   for (const QuoteField& field : kQuoteFields) keys.emplace_back(field.rule.name);
   return keys;
 }
@@ -82,11 +118,20 @@ Quote read_quote(const YamlCursor& quote) {
   for (const QuoteField& field : kQuoteFields)
     if (const auto given = quote.find(field.rule.name))
       if (const auto value = read_uncertain(*given, field.rule)) result.*field.member = *value;
-  const bool bought = result.price_per_device.high > 0 || result.price_per_node.high > 0;
-  if (bought && result.rent_per_device_hour.high > 0)
+  if (const auto given = quote.find("accelerators"))
+    result.accelerators = read_accelerator_quotes(*given);
+  const auto any = [&](Uncertain AcceleratorQuote::*amount) {
+    return std::any_of(result.accelerators.begin(), result.accelerators.end(),
+                       [&](const AcceleratorQuote& own) { return (own.*amount).high > 0; });
+  };
+  const bool bought = result.price_per_device.high > 0 || result.price_per_node.high > 0 ||
+                      any(&AcceleratorQuote::price_per_device);
+  if (bought &&
+      (result.rent_per_device_hour.high > 0 || any(&AcceleratorQuote::rent_per_device_hour)))
     quote.fault_at_key(fmt::format("{} gives a price and a rent", quote.path()),
                        "offer the same machine twice, bought and rented, to compare them");
-  const bool powered = result.power_per_device.high > 0 || result.power_per_node.high > 0;
+  const bool powered = result.power_per_device.high > 0 || result.power_per_node.high > 0 ||
+                       any(&AcceleratorQuote::power_per_device);
   for (const std::string_view key : {"electricity_per_kwh", "pue"})
     if (const auto given = quote.find(key); given && !powered)
       given->fault_at_key(fmt::format("{} counts for nothing without a power", given->path()),

@@ -89,12 +89,20 @@ bool mentions_model(const Study& study) {
                      });
 }
 
+bool any_accelerator(const Quote& quote, Uncertain AcceleratorQuote::*amount) {
+  return std::any_of(quote.accelerators.begin(), quote.accelerators.end(),
+                     [&](const AcceleratorQuote& own) { return (own.*amount).high > 0; });
+}
+
 bool has_power(const Quote& quote) {
-  return quote.power_per_device.high > 0 || quote.power_per_node.high > 0;
+  return quote.power_per_device.high > 0 || quote.power_per_node.high > 0 ||
+         any_accelerator(quote, &AcceleratorQuote::power_per_device);
 }
 
 bool has_price(const Quote& quote) {
-  return quote.price_per_device.high > 0 || quote.price_per_node.high > 0 ||
+  return any_accelerator(quote, &AcceleratorQuote::price_per_device) ||
+         any_accelerator(quote, &AcceleratorQuote::rent_per_device_hour) ||
+         quote.price_per_device.high > 0 || quote.price_per_node.high > 0 ||
          quote.rent_per_device_hour.high > 0 ||
          (quote.electricity_per_kwh.high > 0 && has_power(quote));
 }

@@ -67,6 +67,7 @@ void write_objects(TextSink& sink, const List& list, Fill fill) {
 void fill_rank(Members& members, const RankSummary& rank, const Platform& platform) {
   members.integer("rank", rank.rank.value)
       .text("device", platform.devices[rank.device.at()].name)
+      .text("accelerator", platform.devices[rank.device.at()].accelerator)
       .number("busy_s", rank.busy_s)
       .number("idle_s", rank.idle_s)
       .number("waiting_for_transfer_s", rank.waiting_for_transfer_s)

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "sim/graph/task_graph.hpp"
+#include "sim/report/accelerators.hpp"
 #include "sim/report/critical_path.hpp"
 #include "sim/report/footprint_groups.hpp"
 #include "sim/report/run_timeline.hpp"
@@ -115,10 +116,10 @@ PageTable rank_table(const RunView& run) {
       .columns = {"rank", "device", "busy", "warm-up", "steady", "cool-down", "transfer", "span",
                   "in flight", "activations", "static", "peak", "capacity", "fits"},
       .rows = {}};
+  const DeviceNames names(run.platform, run.device_of_rank);
   for (std::size_t i = 0; i < std::min(run.summary.ranks.size(), kMostRanks); ++i) {
     const RankSummary& rank = run.summary.ranks[i];
-    std::vector<PageCell> row{cell(std::int64_t{rank.rank.value}),
-                              {run.platform.devices[rank.device.at()].name, {}}};
+    std::vector<PageCell> row{cell(std::int64_t{rank.rank.value}), {names.of(rank.device), {}}};
     for (const IdlePart& part : kParts) row.push_back(cell(Seconds{rank.*part.seconds}));
     row.push_back(cell(Seconds{rank.span_s}));
     row.push_back(cell(std::int64_t{rank.peak_in_flight}));

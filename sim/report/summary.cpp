@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/graph/device_costs.hpp"
 #include "sim/graph/task_graph.hpp"
 #include "sim/report/collective_stream.hpp"
 #include "sim/report/idle.hpp"
@@ -84,6 +85,11 @@ void fill_exchanges(std::vector<RankSummary>& ranks, const TaskGraph& graph,
         std::max(0.0, exchanged[rank] - computed[rank] - ranks[rank].optimizer_s);
 }
 
+void judge(RankSummary& summary, Bytes capacity) {
+  summary.capacity = capacity;
+  summary.fits = capacity.value == 0 || summary.peak_memory <= capacity;
+}
+
 void fill_memory(RankSummary& summary, const RankMemory& memory, const Device& device) {
   summary.peak_activation = memory.peak_activation;
   summary.peak_in_flight = memory.peak_in_flight;
@@ -92,8 +98,7 @@ void fill_memory(RankSummary& summary, const RankMemory& memory, const Device& d
   summary.weight_versions = memory.weights.versions;
   summary.weight_staleness = memory.weights.staleness;
   summary.peak_memory = summary.static_memory + summary.peak_activation;
-  summary.capacity = device.memory;
-  summary.fits = device.memory.value == 0 || summary.peak_memory <= device.memory;
+  judge(summary, device.memory);
 }
 
 /// Mean seconds of a kind of operation over the whole microbatches that a copy of a stage computes.
@@ -113,8 +118,8 @@ double mean_seconds(const Program& program, const Workload& workload, OpKind kin
   return count == 0 ? 0 : total.value() / count * workload.cuts.count();
 }
 
-std::vector<StageSummary> stage_summaries(const Program& program, const Workload& workload,
-                                          const MemoryUse& memory) {
+std::vector<StageSummary> stage_summaries(const Program& program, const DeviceCosts& costs,
+                                          const TaskGraph& graph, const MemoryUse& memory) {
   const Placement& placement = program.placement;
   const auto stages = static_cast<std::size_t>(placement.stages);
   const bool backward = has_backward(program);
@@ -123,6 +128,7 @@ std::vector<StageSummary> stage_summaries(const Program& program, const Workload
     StageSummary& summary = summaries[copy];
     summary.stage = {static_cast<std::int32_t>(copy % stages)};
     summary.rank = placement.rank_of[copy];
+    const Workload& workload = costs.on(graph.device_of_rank[summary.rank.at()]);
     const auto mean = [&](OpKind kind) {
       return mean_seconds(program, workload, kind, summary.stage, copy / stages);
     };
@@ -228,10 +234,26 @@ Summary summarise(const Program& program, const Workload& workload, const Platfo
     fill_memory(row, memory.ranks[rank], platform.devices[row.device.at()]);
   }
   fill_exchanges(summary.ranks, graph, timeline);
-  summary.stages = stage_summaries(program, workload, memory);
+  summary.stages = stage_summaries(program, DeviceCosts(workload, platform), graph, memory);
   summary.links = link_summaries(platform, graph, timeline, summary.makespan_s);
   fill_totals(summary, graph);
   return summary;
+}
+
+std::vector<Bytes> rank_capacities(const Platform& platform, const ReplicaDevices& devices) {
+  std::vector<Bytes> least;
+  for (int rank = 0; rank < devices.ranks(); ++rank) {
+    least.push_back(platform.devices[devices.device(0, rank).at()].memory);
+    for (int replica = 1; replica < devices.replicas(); ++replica)
+      least.back() =
+          std::min(least.back(), platform.devices[devices.device(replica, rank).at()].memory);
+  }
+  return least;
+}
+
+void judge_memory(Summary& summary, std::span<const Bytes> capacities) {
+  for (std::size_t rank = 0; rank < summary.ranks.size(); ++rank)
+    judge(summary.ranks[rank], capacities[rank]);
 }
 
 }  // namespace pipecast

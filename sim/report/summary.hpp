@@ -8,6 +8,7 @@
 #include "sim/graph/task.hpp"
 #include "sim/model/platform.hpp"
 #include "sim/model/program.hpp"
+#include "sim/model/replica_devices.hpp"
 #include "sim/model/timeline.hpp"
 #include "sim/model/workload.hpp"
 
@@ -92,5 +93,11 @@ struct Summary {
 /// and the timeline is one of its evaluators'. O(tasks + edges), and a sort of the transfers.
 Summary summarise(const Program& program, const Workload& workload, const Platform& platform,
                   const TaskGraph& graph, const Timeline& timeline);
+
+/// [rank] the least memory of the devices that compute it in any replica.
+std::vector<Bytes> rank_capacities(const Platform& platform, const ReplicaDevices& devices);
+
+/// The summary with these capacities of its ranks: a step fits where every replica does.
+void judge_memory(Summary& summary, std::span<const Bytes> capacities);
 
 }  // namespace pipecast

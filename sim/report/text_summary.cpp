@@ -5,6 +5,7 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/graph/fabric_traffic.hpp"
+#include "sim/report/accelerators.hpp"
 #include "sim/report/exporters.hpp"
 #include "sim/report/footprint_groups.hpp"
 
@@ -110,24 +111,24 @@ std::string model_step(const RunView& run) {
 }
 
 std::string time_table(const RunView& run) {
-  Table table({"rank", "device", "busy", "idle", "warm-up", "steady", "cool-down", "transfer"});
+  std::vector<std::string> titles{"rank", "device"};
+  const bool mixed = on_several_accelerators(run.platform, run.device_of_rank);
+  if (mixed) titles.emplace_back("accelerator");
+  titles.insert(titles.end(), {"busy", "idle", "warm-up", "steady", "cool-down", "transfer"});
   const bool gaps = std::any_of(run.summary.ranks.begin(), run.summary.ranks.end(),
                                 [](const RankSummary& rank) { return rank.gap_s > 0; });
-  if (gaps)
-    table = Table({"rank", "device", "busy", "idle", "warm-up", "steady", "cool-down", "transfer",
-                   "(of it gaps)"});
+  if (gaps) titles.emplace_back("(of it gaps)");
+  Table table(std::move(titles));
   ends_of(
       run.summary.ranks.size(),
       [&](std::size_t i) {
         const RankSummary& rank = run.summary.ranks[i];
         std::vector<std::string> row{std::to_string(rank.rank.value),
-                                     run.platform.devices[rank.device.at()].name,
-                                     seconds(rank.busy_s),
-                                     seconds(rank.idle_s),
-                                     seconds(rank.warmup_idle_s),
-                                     seconds(rank.steady_idle_s),
-                                     seconds(rank.cooldown_idle_s),
-                                     seconds(rank.waiting_for_transfer_s)};
+                                     run.platform.devices[rank.device.at()].name};
+        if (mixed) row.push_back(run.platform.devices[rank.device.at()].accelerator);
+        for (const double part : {rank.busy_s, rank.idle_s, rank.warmup_idle_s, rank.steady_idle_s,
+                                  rank.cooldown_idle_s, rank.waiting_for_transfer_s})
+          row.push_back(seconds(part));
         if (gaps) row.push_back(seconds(rank.gap_s));
         table.add(std::move(row));
       },
@@ -278,8 +279,9 @@ std::string delay_text(const RunView& run) {
   });
   constexpr std::size_t kShown = 4;
   for (std::size_t i = 0; i < std::min(kShown, ranks.size()); ++i)
-    text += fmt::format("rank {} adds {} to the step by operations slower than ordinary\n",
-                        ranks[i], seconds(delays.blame_s[ranks[i]]));
+    text += fmt::format("rank {} adds {} to the step by operations slower than {}\n", ranks[i],
+                        seconds(delays.blame_s[ranks[i]]),
+                        run.workload.on.empty() ? "ordinary" : "on the fastest accelerator");
   return text.empty() ? text : text + "\n";
 }
 

@@ -39,10 +39,10 @@ std::string_view kind_color(OpKind kind) {
 
 void write_rank_names(TraceEvents& events, const TraceRun& trace, Rank rank) {
   const DeviceId device = trace.run.device_of_rank[rank.at()];
-  events.name_process(trace.process(rank),
-                      fmt::format("{}rank {} ({})", trace.prefix, rank.value,
-                                  trace.run.platform.devices[device.at()].name),
-                      trace.process(rank));
+  events.name_process(
+      trace.process(rank),
+      fmt::format("{}rank {} ({})", trace.prefix, rank.value, trace.names.of(device)),
+      trace.process(rank));
   events.name_thread(trace.compute_track(rank), "compute", 0);
 }
 

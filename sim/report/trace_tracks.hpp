@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/report/accelerators.hpp"
 #include "sim/report/idle.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/report/run_index.hpp"
@@ -22,6 +23,7 @@ struct TraceRun {
   Backward backward = Backward::Present;
   std::vector<MemoryCurve> exchanged;  ///< [rank] of a program that exchanges activations
   std::vector<RankMemory> held = {};   ///< [rank] static_memory()
+  DeviceNames names{run.platform, run.device_of_rank};
 
   std::int64_t process(Rank rank) const { return first_process + rank.value; }
   TrackId compute_track(Rank rank) const { return {process(rank), 0}; }

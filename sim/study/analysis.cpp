@@ -43,13 +43,20 @@ Verdict with_quote(const Study& study, StudyRow row, std::size_t cluster, const 
 std::string percent(double factor) { return fmt::format("{:+.0f} %", 100 * (factor - 1)); }
 
 FirmQuote scaled_prices(FirmQuote quote, double factor) {
+  quote.price_per_device *= factor;
   quote.capital_per_device *= factor;
   quote.rent_per_device_hour *= factor;
+  for (FirmAccelerator& own : quote.accelerators) {
+    own.price *= factor;
+    own.rent_per_hour *= factor;
+  }
   return quote;
 }
 
 FirmQuote scaled_power(FirmQuote quote, double factor) {
+  quote.device_power_w *= factor;
   quote.power_per_device_w *= factor;
+  for (FirmAccelerator& own : quote.accelerators) own.power_w *= factor;
   return quote;
 }
 
@@ -73,8 +80,18 @@ bool has_ranges(const Quote& quote) {
                           quote.electricity_per_kwh,
                           quote.power_usage_effectiveness,
                           quote.goodput};
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [](const Uncertain& range) { return range.is_range(); });
+  const auto is_range = [](const Uncertain& range) { return range.is_range(); };
+  return std::any_of(ranges.begin(), ranges.end(), is_range) ||
+         std::any_of(quote.accelerators.begin(), quote.accelerators.end(),
+                     [&](const AcceleratorQuote& own) {
+                       return is_range(own.price_per_device) ||
+                              is_range(own.rent_per_device_hour) || is_range(own.power_per_device);
+                     });
+}
+
+/// What the devices of a candidate cost, each by its accelerator.
+FirmQuote quote_of(const Study& study, const Verdict& verdict) {
+  return blended(firm(study.clusters[verdict.cluster].quote), verdict.row);
 }
 
 bool samples_steps(const Sampling& sampling) {
@@ -216,7 +233,7 @@ std::vector<BreakEven> break_evens(const Study& study, const Ranking& ranking) {
   for (std::size_t i = 1; i < best.size(); ++i) {
     BreakEven even{best[0], best[i], 0, std::nullopt};
     const Verdict& dear = ranking.verdicts[best[i]];
-    const FirmQuote quote = firm(study.clusters[dear.cluster].quote);
+    const FirmQuote quote = quote_of(study, dear);
     const double power =
         dear.worth.paid_devices * quote.power_per_device_w / 1000 * quote.electricity_per_kwh;
     const double prices = dear.worth.usd_per_hour - power;
@@ -225,8 +242,8 @@ std::vector<BreakEven> break_evens(const Study& study, const Ranking& ranking) {
     for (const auto& [bought, rented] :
          {std::pair{best[0], best[i]}, std::pair{best[i], best[0]}}) {
       const Worth& own = ranking.verdicts[bought].worth;
-      const FirmQuote terms = firm(study.clusters[ranking.verdicts[bought].cluster].quote);
-      const FirmQuote rent = firm(study.clusters[ranking.verdicts[rented].cluster].quote);
+      const FirmQuote terms = quote_of(study, ranking.verdicts[bought]);
+      const FirmQuote rent = quote_of(study, ranking.verdicts[rented]);
       if (!(own.capital_usd > 0) || !(rent.rent_per_device_hour > 0)) continue;
       const double running = own.paid_devices * terms.power_per_device_w / 1000 *
                              terms.electricity_per_kwh / 3600 / own.tokens_per_s;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/model/repartition.hpp"
+#include "sim/model/replica_devices.hpp"
 
 namespace pipecast {
 namespace {
@@ -19,6 +20,12 @@ FieldValues params_for(const ScheduleInfo& schedule, const Scenario& scenario,
   return values;
 }
 
+/// A scenario and, where its machine is mixed, the accelerator of every rank.
+struct Compared {
+  const Scenario& scenario;
+  std::vector<std::string> accelerators;
+};
+
 Scenario with_schedule(const Scenario& scenario, const ScheduleInfo& schedule, int chunks,
                        const CompareOptions& options) {
   Scenario changed = scenario;
@@ -30,15 +37,33 @@ Scenario with_schedule(const Scenario& scenario, const ScheduleInfo& schedule, i
   return changed;
 }
 
-/// The scenario's chunks if the schedule takes them, else its default, else two, else one.
-Scenario fitted(const Scenario& scenario, const ScheduleInfo& schedule,
+/// The scenario's chunks if the schedule takes them, else its default, else two, else one. Stages
+/// cost what they do on the accelerators where the schedule puts them.
+Scenario fitted(const Compared& compared, const ScheduleInfo& schedule,
                 const CompareOptions& options) {
+  const Scenario& scenario = compared.scenario;
   for (const int chunks : {scenario.shape.chunks, schedule.default_chunks, 2, 1}) {
     Scenario changed = with_schedule(scenario, schedule, chunks, options);
-    if (schedule.check({changed.shape, changed.schedule.params, changed.workload}).empty())
-      return changed;
+    const ScheduleRequest request{changed.shape, changed.schedule.params, changed.workload};
+    if (!schedule.check(request).empty()) continue;
+    if (!changed.workload.on.empty())
+      changed.workload =
+          settled(changed.workload, placement_of(schedule, request), compared.accelerators);
+    return changed;
   }
   return with_schedule(scenario, schedule, schedule.default_chunks, options);
+}
+
+/// Faults of the machine are told by every row.
+Compared compared(const Scenario& scenario, const ReadContext& context) {
+  Compared result{scenario, {}};
+  if (scenario.workload.on.empty()) return result;
+  const Result<Platform> platform = platform_of(scenario, context);
+  if (!platform) return result;
+  const std::vector<DeviceId> devices = devices_of(scenario.platform, scenario.parallel);
+  for (const DeviceId device : ReplicaDevices(scenario.parallel, devices).reported())
+    result.accelerators.push_back(platform->devices[device.at()].accelerator);
+  return result;
 }
 
 std::string joined_messages(const Diagnostics& faults) {
@@ -83,9 +108,9 @@ bool wanted(const CompareOptions& options, const ScheduleInfo& schedule) {
                                                 schedule.name) != options.schedules.end();
 }
 
-CompareRow compare_one(const Scenario& scenario, const ReadContext& context,
+CompareRow compare_one(const Compared& compared, const ReadContext& context,
                        const ScheduleInfo& schedule, const CompareOptions& options) {
-  const Scenario changed = fitted(scenario, schedule, options);
+  const Scenario changed = fitted(compared, schedule, options);
   CompareRow row;
   row.schedule = schedule.name;
   row.shape = changed.shape;
@@ -124,6 +149,7 @@ Result<std::vector<CompareRow>> compare(const Scenario& scenario, const ReadCont
                                         const CompareOptions& options) {
   if (Diagnostics faults = check_names(options, context); !faults.empty())
     return fail(std::move(faults));
+  const Compared among = compared(scenario, context);
   std::vector<CompareRow> rows;
   double reference_s = 0;
   for (const ScheduleInfo& schedule : context.schedules) {
@@ -132,7 +158,7 @@ Result<std::vector<CompareRow>> compare(const Scenario& scenario, const ReadCont
     // algorithm; they are compared only when asked for by name.
     const bool another_task = schedule.backward == BackwardKind::None || schedule.asynchronous;
     if (options.schedules.empty() && another_task) continue;
-    CompareRow row = compare_one(scenario, context, schedule, options);
+    CompareRow row = compare_one(among, context, schedule, options);
     if (schedule.name == "1f1b" && row.step_s > 0) reference_s = row.step_s;
     if (wanted(options, schedule)) rows.push_back(std::move(row));
   }

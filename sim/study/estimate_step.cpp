@@ -69,7 +69,7 @@ StepEstimate estimate_step(const ModelRun& model, const Program& program, const 
   const Derivation& derivation = model.derivation;
   StepEstimate estimate;
   estimate.devices = model.planned.plan.layout.devices();
-  const double machine = derivation.peak_flops * estimate.devices;
+  const double machine = derivation.peak_flops;
   const double ideal = derivation.model_flops / machine;
   const double steps = std::max(1, summary.steps);
   const double busy = mean_busy(summary) / steps;

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
 #include <variant>
 
 #include "sim/cost/step_tail.hpp"
-#include "sim/graph/replica_devices.hpp"
+#include "sim/model/replica_devices.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
@@ -78,12 +79,10 @@ struct Tightest {
   }
 };
 
-Tightest tightest_of(std::span<const RankMemory> ranks, const std::vector<DeviceId>& device_of_rank,
-                     const Platform& platform) {
+Tightest tightest_of(std::span<const RankMemory> ranks, std::span<const Bytes> capacities) {
   Tightest result;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const Tightest here{ranks[rank].static_memory(), ranks[rank].peak_activation,
-                        platform.devices[device_of_rank[rank].at()].memory,
+    const Tightest here{ranks[rank].static_memory(), ranks[rank].peak_activation, capacities[rank],
                         static_cast<std::int32_t>(rank)};
     if (rank == 0 || here.free_bytes() < result.free_bytes()) result = here;
   }
@@ -109,10 +108,9 @@ Tightest tightest_of(const Summary& summary) {
 
 /// What cannot fit is not run: memory follows from the order of the operations.
 std::optional<StudyRow> too_large(const OrderedProgram& ordered, const Scenario& scenario,
-                                  const Platform& platform, Tier tier) {
+                                  std::span<const Bytes> capacities, Tier tier) {
   const std::vector<RankMemory> ranks = ordered_memory(ordered.program, ordered.workload);
-  const Tightest memory =
-      tightest_of(ranks, ReplicaDevices(scenario.parallel, ordered.devices).reported(), platform);
+  const Tightest memory = tightest_of(ranks, capacities);
   if (!(memory.capacity.value > 0) || memory.free_bytes() >= 0) return std::nullopt;
   StudyRow row;
   row.tier = tier;
@@ -151,7 +149,7 @@ void fill_model(Figures& figures, const ModelRun& model, const Program& program,
   figures.waiting_for_collective_s = ends.total() - ends.update_s;
   figures.tokens_per_step = model.derivation.tokens;
   figures.model_flops = model.derivation.model_flops;
-  figures.peak_flops = model.derivation.peak_flops * estimate.devices;
+  figures.peak_flops = model.derivation.peak_flops;
 }
 
 /// Devices up to which screening has the collectives of a model as flows. All candidates of a
@@ -160,7 +158,7 @@ constexpr int kScreenedWithFlows = 64;
 
 /// The ends of a step in closed form, as the links are varied.
 StepEnds ends_by_formula(const ModelRun& model, const Variation& variation) {
-  const StepTail tail = step_tail(model.planned.plan, model.derivation, model.links);
+  const StepTail tail = step_tail(model.planned.plan, model.derivation, model.machine);
   return {tail.parameters.value / variation.bandwidth, tail.gradients.value / variation.bandwidth,
           tail.optimizer.value / variation.compute, 0};
 }
@@ -170,6 +168,16 @@ Summary with_ends(Summary summary, const StepEnds& ends) {
   summary.step_s += ends.total();
   for (RankSummary& rank : summary.ranks) rank.span_s += ends.total();
   return summary;
+}
+
+/// By name; nothing where no device has one.
+std::string accelerators_of(const Platform& machine, std::span<const DeviceId> devices) {
+  std::map<std::string_view, double> count;
+  for (const DeviceId device : devices) ++count[machine.devices[device.at()].accelerator];
+  std::vector<AcceleratorCount> counts;
+  for (const auto& [accelerator, number] : count)
+    if (!accelerator.empty()) counts.push_back({std::string(accelerator), number});
+  return accelerators_text(counts);
 }
 
 /// What the step is worth: tokens, devices.
@@ -207,9 +215,12 @@ Result<const Platform*> Evaluator::machine_of(const Scenario& scenario) {
 }
 
 tl::expected<Evaluator::Ready, StudyRow> Evaluator::ready(const Scenario& scenario, Tier tier) {
+  if (!scenario.imperfections.jitter.none())
+    return tl::unexpected(
+        refused({infeasible("a study does not sample the jitter of a scenario")}, tier));
   const Result<const Platform*> platform = machine_of(scenario);
   if (!platform) return tl::unexpected(refused(platform.error(), tier));
-  Ready result{tier, scenario, {}, *platform, {}, false};
+  Ready result{tier, scenario, {}, *platform, {}, {}, {}, false};
   if (!scenario.imperfections.none()) {
     Result<Platform> worse = with_imperfections(scenario, **platform);
     if (!worse) return tl::unexpected(refused(worse.error(), tier));
@@ -218,7 +229,9 @@ tl::expected<Evaluator::Ready, StudyRow> Evaluator::ready(const Scenario& scenar
   const Platform& machine = result.worse ? *result.worse : **platform;
   Result<OrderedProgram> ordered = order(scenario, context_, machine);
   if (!ordered) return tl::unexpected(refused(ordered.error(), tier));
-  if (std::optional<StudyRow> row = too_large(*ordered, scenario, machine, tier))
+  result.capacities = rank_capacities(machine, ReplicaDevices(scenario.parallel, ordered->devices));
+  result.accelerators = accelerators_of(machine, ordered->devices);
+  if (std::optional<StudyRow> row = too_large(*ordered, scenario, result.capacities, tier))
     return tl::unexpected(std::move(*row));
   // Building every replica of a large cluster with its collectives costs a hundred times the
   // pipeline; screening takes a model's from the closed form. On a small one, where few
@@ -252,13 +265,15 @@ StudyRow Evaluator::run(Ready ready, const Variation& variation) const {
   }
   PlacedProgram& placed = ready.placed;
   if (placed.replicas) timeline = show(*placed.replicas, timeline, placed.graph);
-  const Summary summary =
+  Summary summary =
       summarise(placed.program, placed.workload, ready.machine(), placed.graph, timeline);
+  judge_memory(summary, ready.capacities);
   StudyRow row;
   row.tier = ready.tier;
   fill_times(row.figures, summary);
   fill_memory(row.figures, tightest_of(summary));
   fill_scale(row.figures, ready.scenario, study_);
+  row.accelerators = ready.accelerators;
   if (ready.by_formula) {
     const StepEnds ends = ends_by_formula(*ready.scenario.model, variation);
     fill_model(row.figures, *ready.scenario.model, placed.program, with_ends(summary, ends), ends);

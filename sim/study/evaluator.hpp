@@ -51,6 +51,8 @@ class Evaluator {
     PlacedProgram placed;
     const Platform* shared;         ///< the cache's
     std::optional<Platform> worse;  ///< with the base's imperfections, in place of it
+    std::vector<Bytes> capacities;  ///< [rank] rank_capacities()
+    std::string accelerators;       ///< of its devices: StudyRow::accelerators
     bool by_formula = false;        ///< ends of the step in closed form
 
     TaskGraph& whole() { return placed.replicas ? placed.replicas->graph : placed.graph; }

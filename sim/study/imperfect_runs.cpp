@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "sim/graph/link_images.hpp"
-#include "sim/graph/replica_devices.hpp"
+#include "sim/model/replica_devices.hpp"
 #include "sim/report/critical_path.hpp"
 
 namespace pipecast {
@@ -14,6 +14,13 @@ namespace {
 
 double slowdown(const TaskGraph& graph, const Platform& platform, const Task& task) {
   return platform.devices[graph.device_of_rank[static_cast<std::size_t>(task.rank)].at()].slowdown;
+}
+
+/// The workload on every accelerator of a mixed machine.
+std::vector<Workload> workloads_on(const Workload& workload) {
+  std::vector<Workload> all;
+  for (const CostsOn& own : workload.on) all.push_back(on_accelerator(workload, own.accelerator));
+  return all;
 }
 
 /// Evenly between 0 and 1, neither of them; a pure function of its arguments.
@@ -122,11 +129,24 @@ Diagnostics broken_ways(const TaskGraph& graph, const Imperfections& imperfectio
   return {};
 }
 
-Result<Delays> delays_of(const TaskGraph& graph, const Platform& platform, int ranks,
-                         const Timeline& timeline, const Jitter& jitter, const Evaluate& evaluate) {
+std::vector<double> ordinary_seconds(const TaskGraph& graph, const Program& program,
+                                     const Workload& workload, const Platform& platform) {
+  const std::vector<Workload> all = workloads_on(workload);
   std::vector<double> ordinary(graph.tasks.size());
-  for (std::size_t task = 0; task < ordinary.size(); ++task)
-    ordinary[task] = graph.tasks[task].seconds / slowdown(graph, platform, graph.tasks[task]);
+  for (std::size_t id = 0; id < ordinary.size(); ++id) {
+    const Task& task = graph.tasks[id];
+    ordinary[id] = task.seconds / slowdown(graph, platform, task);
+    if (!is_work(task)) continue;
+    const auto rank = static_cast<std::size_t>(task.rank) % program.ranks.size();
+    const std::span<const Op> cell(program.ranks[rank].data() + task.position, task.cell_ops);
+    for (const Workload& each : all)
+      ordinary[id] = std::min(ordinary[id], cell_duration(each, cell).value);
+  }
+  return ordinary;
+}
+
+Result<Delays> delays_of(const TaskGraph& graph, const std::vector<double>& ordinary, int ranks,
+                         const Timeline& timeline, const Jitter& jitter, const Evaluate& evaluate) {
   Delays delays;
   delays.blame_s.assign(static_cast<std::size_t>(ranks), 0);
   if (jitter.none()) {

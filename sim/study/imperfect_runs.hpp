@@ -27,10 +27,16 @@ Diagnostics broken_ways(const TaskGraph& graph, const Imperfections& imperfectio
 
 using Evaluate = std::function<Result<Timeline>(const TaskGraph&)>;
 
-/// Who causes the delay: of `timeline`, and with jitter of as many sampled steps. `ranks` is that
-/// of one pipeline; replicas of a rank are counted together. The factor of an operation depends on
-/// seed, step and operation alone. O(samples · run).
-Result<Delays> delays_of(const TaskGraph& graph, const Platform& platform, int ranks,
+/// [task] what it takes on an ordinary device; on a mixed machine whose costs were derived, on the
+/// fastest accelerator. `graph` may hold several replicas of the program.
+std::vector<double> ordinary_seconds(const TaskGraph& graph, const Program& program,
+                                     const Workload& workload, const Platform& platform);
+
+/// Who causes the delay: of `timeline`, and with jitter of as many sampled steps. `ordinary` are
+/// the ordinary_seconds(), `ranks` is that of one pipeline; replicas of a rank are counted
+/// together. The factor of an operation depends on seed, step and operation alone. O(samples ·
+/// run).
+Result<Delays> delays_of(const TaskGraph& graph, const std::vector<double>& ordinary, int ranks,
                          const Timeline& timeline, const Jitter& jitter, const Evaluate& evaluate);
 
 }  // namespace pipecast

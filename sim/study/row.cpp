@@ -1,9 +1,14 @@
 #include "sim/study/row.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstring>
 #include <type_traits>
+
+#include "sim/base/quantity.hpp"
 
 namespace pipecast {
 namespace {
@@ -35,9 +40,10 @@ constexpr std::array kColumns{
 };
 static_assert(sizeof(Figures) == kColumns.size() * sizeof(double), "every figure has a column");
 
-/// What a row is on the wire before its reason.
+/// What a row is on the wire before its reason and its accelerators.
 struct Head {
   std::int64_t candidate = 0;
+  std::uint64_t reason_size = 0;
   double short_by = 0;
   Figures figures;
   Tier tier = Tier::Screening;
@@ -58,21 +64,46 @@ std::string_view tier_name(Tier tier) {
 
 std::span<const FigureColumn> figure_columns() { return kColumns; }
 
+std::string accelerators_text(std::span<const AcceleratorCount> counts) {
+  std::string text;
+  for (const AcceleratorCount& count : counts)
+    text += fmt::format("{}{} {:.0f}", text.empty() ? "" : ", ", count.accelerator, count.devices);
+  return text;
+}
+
+std::vector<AcceleratorCount> accelerator_counts(std::string_view text) {
+  std::vector<AcceleratorCount> counts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(", "), text.size());
+    const std::string_view entry = text.substr(0, end);
+    const std::size_t blank = entry.rfind(' ');
+    if (blank == std::string_view::npos) return counts;
+    const auto devices = parse_number(entry.substr(blank + 1));
+    counts.push_back({std::string(entry.substr(0, blank)), devices.value_or(0)});
+    text.remove_prefix(std::min(end + 2, text.size()));
+  }
+  return counts;
+}
+
 std::string to_bytes(const StudyRow& row) {
-  const Head head{row.candidate, row.short_by, row.figures, row.tier, row.state};
-  std::string bytes(sizeof head + row.reason.size(), '\0');
+  const Head head{row.candidate, row.reason.size(), row.short_by, row.figures, row.tier, row.state};
+  std::string bytes(sizeof head, '\0');
   std::memcpy(bytes.data(), &head, sizeof head);
-  row.reason.copy(bytes.data() + sizeof head, row.reason.size());
-  return bytes;
+  return bytes + row.reason + row.accelerators;
 }
 
 StudyRow row_from_bytes(std::string_view bytes) {
   Head head;
   assert(bytes.size() >= sizeof head && "a row on the wire has its head");
   std::memcpy(&head, bytes.data(), sizeof head);
-  return {
-      head.candidate, head.tier, head.state, head.short_by, std::string(bytes.substr(sizeof head)),
-      head.figures};
+  const std::string_view texts = bytes.substr(sizeof head);
+  return {head.candidate,
+          head.tier,
+          head.state,
+          head.short_by,
+          std::string(texts.substr(0, head.reason_size)),
+          head.figures,
+          std::string(texts.substr(head.reason_size))};
 }
 
 }  // namespace pipecast

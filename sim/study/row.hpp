@@ -66,9 +66,21 @@ struct StudyRow {
   double short_by = 0;  ///< what is missing, for nearest misses: bytes with TooLarge, else 0
   std::string reason;   ///< one line; empty when Evaluated or TooLarge
   Figures figures;
+  std::string accelerators = {};  ///< of the layout's devices: `a100_sxm4_80gb 32, h100_sxm5_80gb
+                                  ///< 32`; empty when nothing ran or the platform names none
 
   bool operator==(const StudyRow&) const = default;
 };
+
+/// How many devices of a row are of each accelerator.
+struct AcceleratorCount {
+  std::string accelerator;
+  double devices = 0;
+
+  bool operator==(const AcceleratorCount&) const = default;
+};
+std::string accelerators_text(std::span<const AcceleratorCount> counts);
+std::vector<AcceleratorCount> accelerator_counts(std::string_view text);
 
 /// A row as bytes and back, for a pipe between two processes of one program.
 std::string to_bytes(const StudyRow& row);

@@ -24,4 +24,18 @@ std::vector<std::string> overload_warnings(const Summary& summary, const Platfor
                   platform.links[fullest->link.at()].name, 100 * fullest->utilization)};
 }
 
+std::vector<std::string> unlike_replicas(const Platform& platform, const ReplicaDevices& devices) {
+  const auto accelerator = [&](int replica, int rank) -> const std::string& {
+    return platform.devices[devices.device(replica, rank).at()].accelerator;
+  };
+  for (int replica = 1; replica < devices.replicas(); ++replica)
+    for (int rank = 0; rank < devices.ranks(); ++rank)
+      if (accelerator(replica, rank) != accelerator(0, rank))
+        return {fmt::format(
+            "replicas are on several accelerators (rank {} is on {} in the replica that the tables "
+            "show, on {} in another); the step ends when the slowest has",
+            rank, accelerator(0, rank), accelerator(replica, rank))};
+  return {};
+}
+
 }  // namespace pipecast

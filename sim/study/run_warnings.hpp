@@ -16,4 +16,7 @@ std::vector<std::string> transfer_warnings(const Program& program, TransferPolic
 /// can, its step is too short.
 std::vector<std::string> overload_warnings(const Summary& summary, const Platform& platform);
 
+/// That replicas are on several accelerators, which tables of one replica do not show.
+std::vector<std::string> unlike_replicas(const Platform& platform, const ReplicaDevices& devices);
+
 }  // namespace pipecast

@@ -1,12 +1,12 @@
 #include "sim/study/simulate.hpp"
 
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "sim/cost/memory.hpp"
 #include "sim/graph/head_of_line.hpp"
-#include "sim/graph/replica_devices.hpp"
+#include "sim/graph/symmetric_fold.hpp"
+#include "sim/model/replica_devices.hpp"
 #include "sim/report/footprint.hpp"
 #include "sim/run/longest_path.hpp"
 #include "sim/run/simgrid_run.hpp"
@@ -47,13 +47,9 @@ std::optional<StepBound> bound_of(const Scenario& scenario, const ReadContext& c
   return StepBound{bound.at_least.value, bound.of == TimeBound::Of::Makespan};
 }
 
-/// The devices of the layout, in its order: as listed, or from the first.
-Result<std::vector<DeviceId>> devices_of(const Scenario& scenario, const Platform& platform) {
-  std::vector<int> devices = scenario.platform.devices;
-  if (devices.empty()) {
-    devices.resize(static_cast<std::size_t>(scenario.parallel.devices()));
-    std::iota(devices.begin(), devices.end(), 0);
-  }
+/// The devices of the layout, all of which exist.
+Result<std::vector<DeviceId>> existing_devices(const Scenario& scenario, const Platform& platform) {
+  std::vector<DeviceId> devices = devices_of(scenario.platform, scenario.parallel);
   const std::string have = std::to_string(platform.devices.size());
   if (devices.size() > platform.devices.size())
     return fail(
@@ -62,21 +58,18 @@ Result<std::vector<DeviceId>> devices_of(const Scenario& scenario, const Platfor
                         : "the layout spans " + std::to_string(devices.size()) + " devices") +
                        ", the platform " + have + " devices",
                    "use a larger platform or fewer ranks", scenario.platform.where));
-  std::vector<DeviceId> result;
-  for (const int device : devices) {
-    if (static_cast<std::size_t>(device) >= platform.devices.size())
-      return fail(infeasible("device " + std::to_string(device) +
+  for (const DeviceId device : devices)
+    if (device.at() >= platform.devices.size())
+      return fail(infeasible("device " + std::to_string(device.value) +
                                  " does not exist, the platform has " + have + " devices",
                              {}, scenario.where("platform.devices")));
-    result.push_back({device});
-  }
-  return result;
+  return devices;
 }
 
 /// Nothing to expect of a platform that is at fault; its faults are reported by the caller.
 Seconds transfer_hint(const Scenario& scenario, const Result<Platform>& platform) {
   if (!platform) return {};
-  const Result<std::vector<DeviceId>> devices = devices_of(scenario, *platform);
+  const Result<std::vector<DeviceId>> devices = existing_devices(scenario, *platform);
   if (!devices || devices->size() != static_cast<std::size_t>(scenario.parallel.devices()))
     return {};
   return expected_transfer(*platform, ReplicaDevices(scenario.parallel, *devices).reported(),
@@ -136,7 +129,7 @@ std::vector<RankFootprint> footprints_of(const PreparedRun& run, const Timeline&
   std::vector<RankFootprint> ranks = measure_footprints(run.program, run.workload, stages,
                                                         rules.workspace, run.graph.tasks, timeline);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    judge(ranks[rank], rules, run.platform.devices[run.graph.device_of_rank[rank].at()].memory);
+    judge(ranks[rank], rules, run.capacities[rank]);
   return ranks;
 }
 
@@ -184,7 +177,7 @@ Result<Platform> platform_of(const Scenario& scenario, const ReadContext& contex
   if (kind == nullptr)
     return fail(
         input_error("platform kind '" + choice.kind + "' is not registered", {}, choice.where));
-  Result<Platform> platform = make_platform(*kind, choice.values);
+  Result<Platform> platform = make_platform(*kind, choice.values, choice.parts);
   if (!platform) return fail(located(std::move(platform.error()), choice.where));
   return platform;
 }
@@ -192,7 +185,7 @@ Result<Platform> platform_of(const Scenario& scenario, const ReadContext& contex
 Result<Platform> with_imperfections(const Scenario& scenario, Platform platform) {
   Result<Platform> worse = imperfect(std::move(platform), scenario.imperfections);
   if (!worse) return worse;
-  const Result<std::vector<DeviceId>> devices = devices_of(scenario, *worse);
+  const Result<std::vector<DeviceId>> devices = existing_devices(scenario, *worse);
   if (!devices) return fail(devices.error());
   worse = in_step(std::move(*worse), scenario.imperfections, scenario.parallel, *devices);
   if (!worse) return fail(located(std::move(worse.error()), scenario.where("imperfections")));
@@ -201,7 +194,7 @@ Result<Platform> with_imperfections(const Scenario& scenario, Platform platform)
 
 Result<OrderedProgram> order(const Scenario& scenario, const ReadContext& context,
                              const Platform& platform) {
-  Result<std::vector<DeviceId>> devices = devices_of(scenario, platform);
+  Result<std::vector<DeviceId>> devices = existing_devices(scenario, platform);
   if (!devices) return fail(std::move(devices.error()));
   const Seconds hint = expected_transfer(
       platform, ReplicaDevices(scenario.parallel, *devices).reported(), scenario.workload);
@@ -217,7 +210,9 @@ Result<PlacedProgram> place(OrderedProgram ordered, const Scenario& scenario,
   PlacedProgram placed{std::move(ordered.program), std::move(ordered.workload), {}, {}};
   const bool exchange = !placed.workload.sync.empty();
   const bool several = scenario.parallel.devices() > scenario.shape.ranks;
-  if (exchange || (several && engine == Engine::Simgrid)) {
+  const bool unlike = several && !replicas_alike(ReplicaDevices(scenario.parallel, ordered.devices),
+                                                 placed.workload, platform);
+  if (exchange || unlike || (several && engine == Engine::Simgrid)) {
     Result<ReplicatedGraph> built =
         build_replicated_graph(placed.program, placed.workload, platform, scenario.parallel,
                                ordered.devices, scenario.transfers);
@@ -243,7 +238,7 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
   if (!platform) faults.insert(faults.end(), platform.error().begin(), platform.error().end());
   if (!program) faults.insert(faults.end(), program.error().begin(), program.error().end());
   if (!faults.empty()) return fail(std::move(faults));
-  Result<std::vector<DeviceId>> devices = devices_of(scenario, *platform);
+  Result<std::vector<DeviceId>> devices = existing_devices(scenario, *platform);
   if (!devices) return fail(std::move(devices.error()));
   platform = in_step(std::move(*platform), scenario.imperfections, scenario.parallel, *devices);
   if (!platform) return fail(located(std::move(platform.error()), scenario.where("imperfections")));
@@ -260,7 +255,14 @@ Result<PreparedRun> prepare(const Scenario& scenario, const ReadContext& context
                   .lower_bound = bound_of(scenario, context, hint),
                   .replicas = {},
                   .model = scenario.model,
-                  .traffic = {}};
+                  .traffic = {},
+                  .capacities = {}};
+  if (devices->size() ==
+      static_cast<std::size_t>(scenario.parallel.devices())) {  // else told later
+    const ReplicaDevices placed(scenario.parallel, *devices);
+    run.capacities = rank_capacities(run.platform, placed);
+    append(run.warnings, unlike_replicas(run.platform, placed));
+  }
   append(run.warnings, transfer_warnings(run.program, run.transfers));
   if (Result<void> built = add_graph(scenario, *devices, run); !built) return fail(built.error());
   return run;
@@ -281,9 +283,12 @@ Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
   Result<Timeline> timeline = evaluated(whole);
   if (!timeline) return fail(std::move(timeline.error()));
   run.timeline = std::move(*timeline);
-  if (const Imperfections& wrong = run.prepared.imperfections; !wrong.none()) {
-    Result<Delays> delays = delays_of(whole, run.prepared.platform, run.prepared.graph.ranks,
-                                      run.timeline, wrong.jitter, evaluated);
+  const Imperfections& wrong = run.prepared.imperfections;
+  if (!wrong.none() || !run.prepared.workload.on.empty()) {
+    Result<Delays> delays = delays_of(
+        whole,
+        ordinary_seconds(whole, run.prepared.program, run.prepared.workload, run.prepared.platform),
+        run.prepared.graph.ranks, run.timeline, wrong.jitter, evaluated);
     if (!delays) return fail(std::move(delays.error()));
     run.delays = std::move(*delays);
   }
@@ -291,6 +296,7 @@ Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
   const TaskGraph& graph = run.prepared.graph;
   run.summary = summarise(run.prepared.program, run.prepared.workload, run.prepared.platform, graph,
                           run.timeline);
+  judge_memory(run.summary, run.prepared.capacities);
   if (run.prepared.model) {
     run.estimate = estimate_step(*run.prepared.model, run.prepared.program, run.summary,
                                  step_ends(graph, run.timeline));

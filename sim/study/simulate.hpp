@@ -40,6 +40,7 @@ struct PreparedRun {
                                             ///< is then what it shows
   std::optional<ModelRun> model;            ///< where the workload comes from a model
   FabricTraffic traffic;                    ///< of all replicas
+  std::vector<Bytes> capacities;            ///< [rank] rank_capacities()
 };
 
 /// A prepared run and what came out of it.
@@ -82,7 +83,8 @@ struct PlacedProgram {
   std::optional<ReplicatedGraph> replicas;  ///< what is run, when several bear upon it
 };
 
-/// For the longest path, whose links nobody shares, replicas that exchange nothing are left out.
+/// For the longest path, whose links nobody shares, replicas that exchange nothing are left out
+/// where all compute alike.
 Result<PlacedProgram> place(OrderedProgram ordered, const Scenario& scenario,
                             const Platform& platform, Engine engine);
 

@@ -12,7 +12,7 @@ namespace {
 
 /// Marks a file as ours: "pcst".
 constexpr int kApplicationId = 0x70637374;
-constexpr int kLayout = 1;
+constexpr int kLayout = 2;
 
 struct Finalizer {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
@@ -125,7 +125,9 @@ std::string figure_list(std::string_view suffix) {
   return list;
 }
 
-std::string row_list() { return "candidate, tier, state, short_by, reason" + figure_list(""); }
+std::string row_list() {
+  return "candidate, tier, state, short_by, reason, accelerators" + figure_list("");
+}
 
 /// NULL stands for what is not finite, which no figure should be.
 void bind_row(sqlite3_stmt* statement, const StudyRow& row) {
@@ -134,7 +136,8 @@ void bind_row(sqlite3_stmt* statement, const StudyRow& row) {
   sqlite3_bind_int(statement, 3, static_cast<int>(row.state));
   sqlite3_bind_double(statement, 4, row.short_by);
   bind_text(statement, 5, row.reason);
-  int at = 6;
+  bind_text(statement, 6, row.accelerators);
+  int at = 7;
   for (const FigureColumn& column : figure_columns())
     sqlite3_bind_double(statement, at++, row.figures.*column.member);
 }
@@ -152,7 +155,8 @@ std::optional<StudyRow> row_of(sqlite3_stmt* statement) {
   row.state = static_cast<RowState>(state);
   row.short_by = sqlite3_column_double(statement, 3);
   row.reason = text_of(statement, 4);
-  int at = 5;
+  row.accelerators = text_of(statement, 5);
+  int at = 6;
   for (const FigureColumn& column : figure_columns())
     row.figures.*column.member = sqlite3_column_double(statement, at++);
   return row;
@@ -169,7 +173,8 @@ std::string tables() {
       "CREATE TABLE header (fingerprint TEXT NOT NULL);"
       "CREATE TABLE texts (position INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL);"
       "CREATE TABLE rows (candidate INTEGER NOT NULL, tier INTEGER NOT NULL, state INTEGER NOT "
-      "NULL, short_by REAL NOT NULL, reason TEXT NOT NULL{}, PRIMARY KEY (candidate, tier)) "
+      "NULL, short_by REAL NOT NULL, reason TEXT NOT NULL, accelerators TEXT NOT NULL{}, PRIMARY "
+      "KEY (candidate, tier)) "
       "WITHOUT ROWID; COMMIT;",
       kApplicationId, kLayout, figure_list(" REAL NOT NULL"));
 }
@@ -328,7 +333,7 @@ Result<void> Store::add(std::span<const StudyRow> rows) {
   if (Result<void> begun = session.execute("BEGIN IMMEDIATE"); !begun) return begun;
   const auto write = [&]() -> Result<void> {
     std::string marks = "?";
-    for (std::size_t i = 0; i < 4 + figure_columns().size(); ++i) marks += ", ?";
+    for (std::size_t i = 0; i < 5 + figure_columns().size(); ++i) marks += ", ?";
     Result<Statement> insert = session.prepare(
         fmt::format("INSERT OR REPLACE INTO rows ({}) VALUES ({})", row_list(), marks));
     if (!insert) return fail(insert.error());

@@ -27,7 +27,7 @@ std::string number(double value) { return std::isfinite(value) ? format_number(v
 void write_head(const std::vector<std::string>& keys, std::ostream& out) {
   out << "candidate,rank,cluster";
   for (const std::string& key : keys) out << ',' << quoted(key);
-  out << ",verdict,reason,excess,tier,limited_by";
+  out << ",verdict,reason,excess,tier,limited_by,accelerators";
   for (const FigureColumn& column : figure_columns()) out << ',' << column.name;
   for (const WorthColumn& column : worth_columns()) out << ',' << column.name;
   out << '\n';
@@ -39,7 +39,8 @@ void write_numbers(const Verdict& verdict, std::ostream& out) {
   const RowState state = verdict.row.state;
   const bool ran = state == RowState::Evaluated;
   out << ',' << tier_name(verdict.row.tier) << ','
-      << (ran ? limited_by(verdict.row.figures) : std::string_view{});
+      << (ran ? limited_by(verdict.row.figures) : std::string_view{}) << ','
+      << quoted(verdict.row.accelerators);
   for (const FigureColumn& column : figure_columns()) {
     const bool known = ran || (state == RowState::TooLarge && column.needs_no_run);
     out << ',' << (known ? number(verdict.row.figures.*column.member) : "");

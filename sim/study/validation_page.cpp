@@ -95,7 +95,9 @@ std::string constants_table(const std::vector<ValidationSource>& sources,
   std::set<std::string> ids;
   for (const ValidationSource& source : sources)
     for (const PublishedRun& run : source.source.runs)
-      if (run.scenario.model) ids.insert(run.scenario.model->device.accelerator);
+      if (run.scenario.model)
+        for (const PlanDevice& device : run.scenario.model->machine.devices)
+          ids.insert(device.model.accelerator);
   std::string text =
       "| accelerator | constant | value | certainty | source |\n|---|---|---|---|---|\n";
   for (const std::string& id : ids) {

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "sim/read/study_candidate.hpp"
 
@@ -136,16 +138,65 @@ FirmQuote firm(const Quote& quote, const std::function<double(const Uncertain&)>
       draw(quote.price_per_node) + draw(quote.network_per_node) + draw(quote.facility_per_node);
   FirmQuote result;
   result.devices = quote.devices;
+  result.price_per_device = draw(quote.price_per_device);
   result.capital_per_device =
-      draw(quote.price_per_device) + draw(quote.network_per_device) + per_node / quote.node_devices;
+      result.price_per_device + draw(quote.network_per_device) + per_node / quote.node_devices;
   result.amortisation_hours = quote.amortisation_hours;
   result.rent_per_device_hour = draw(quote.rent_per_device_hour);
-  result.power_per_device_w =
-      (draw(quote.power_per_device) + draw(quote.power_per_node) / quote.node_devices) *
-      draw(quote.power_usage_effectiveness);
+  const double device_w = draw(quote.power_per_device);
+  const double power_w = device_w + draw(quote.power_per_node) / quote.node_devices;
+  const double site = draw(quote.power_usage_effectiveness);
+  result.power_per_device_w = power_w * site;
+  result.device_power_w = device_w * site;
   result.electricity_per_kwh = draw(quote.electricity_per_kwh);
   result.goodput = draw(quote.goodput);
+  for (const AcceleratorQuote& own : quote.accelerators)
+    result.accelerators.push_back({own.accelerator, draw(own.price_per_device),
+                                   draw(own.rent_per_device_hour),
+                                   draw(own.power_per_device) * site});
   return result;
+}
+
+namespace {
+
+/// Mean over the devices of a row of what their accelerators cost; `otherwise` for those that the
+/// quote does not list. Nothing when it lists this amount for none.
+std::optional<double> mean_over(const FirmQuote& quote, std::span<const AcceleratorCount> counts,
+                                double FirmAccelerator::*amount, double otherwise) {
+  const auto given = [&](const FirmAccelerator& own) { return own.*amount > 0; };
+  const auto& own = quote.accelerators;
+  if (!std::any_of(own.begin(), own.end(), given)) return std::nullopt;
+  double sum = 0;
+  double devices = 0;
+  for (const AcceleratorCount& count : counts) {
+    const auto found = std::find_if(own.begin(), own.end(), [&](const FirmAccelerator& each) {
+      return each.accelerator == count.accelerator && given(each);
+    });
+    sum += count.devices * known(found != own.end() ? (*found).*amount : otherwise);
+    devices += count.devices;
+  }
+  return sum / devices;
+}
+
+}  // namespace
+
+FirmQuote blended(FirmQuote quote, const StudyRow& row) {
+  const std::vector<AcceleratorCount> counts = accelerator_counts(row.accelerators);
+  if (quote.accelerators.empty() || counts.empty()) return quote;
+  if (const auto price =
+          mean_over(quote, counts, &FirmAccelerator::price, quote.price_per_device)) {
+    quote.capital_per_device += *price - quote.price_per_device;
+    quote.price_per_device = *price;
+  }
+  if (const auto rent =
+          mean_over(quote, counts, &FirmAccelerator::rent_per_hour, quote.rent_per_device_hour))
+    quote.rent_per_device_hour = *rent;
+  if (const auto power =
+          mean_over(quote, counts, &FirmAccelerator::power_w, quote.device_power_w)) {
+    quote.power_per_device_w += *power - quote.device_power_w;
+    quote.device_power_w = *power;
+  }
+  return quote;
 }
 
 Worth worth_of(const Figures& figures, const Training& training, const FirmQuote& quote) {
@@ -180,7 +231,7 @@ Verdict judge(const Study& study, StudyRow row, std::size_t cluster, const FirmQ
   verdict.cluster = cluster;
   const double margin = study.constraints.memory_margin;
   if (!check_state(verdict, margin)) return verdict;
-  verdict.worth = worth_of(verdict.row.figures, study.training, quote);
+  verdict.worth = worth_of(verdict.row.figures, study.training, blended(quote, verdict.row));
   if (check_memory(verdict, margin)) check_limits(verdict, study.constraints);
   return verdict;
 }

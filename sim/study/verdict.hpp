@@ -27,20 +27,35 @@ enum class Miss : std::uint8_t {
 inline constexpr std::size_t kMisses = 10;
 std::string_view miss_name(Miss miss);
 
+/// Of one accelerator, in place of a quote's own amounts per device; 0: not given.
+struct FirmAccelerator {
+  std::string accelerator;
+  double price = 0;
+  double rent_per_hour = 0;
+  double power_w = 0;  ///< at the meter
+};
+
 /// A quote with every range replaced by one number.
 struct FirmQuote {
   int devices = 0;
+  double price_per_device = 0;  ///< the part of capital_per_device that is the device
   double capital_per_device = 0;
   double amortisation_hours = 1;
   double rent_per_device_hour = 0;
+  double device_power_w = 0;      ///< the part of power_per_device_w that is the device
   double power_per_device_w = 0;  ///< at the meter
   double electricity_per_kwh = 0;
   double goodput = 1;
+  std::vector<FirmAccelerator> accelerators = {};
 };
 /// The middle of every range;
 FirmQuote firm(const Quote& quote);
 /// The same with each range replaced by what `draw` says.
 FirmQuote firm(const Quote& quote, const std::function<double(const Uncertain&)>& draw);
+
+/// The quote for the devices of a row: its amounts per device are the mean over them, each by its
+/// accelerator. An amount that is not given for one of them is NaN.
+FirmQuote blended(FirmQuote quote, const StudyRow& row);
 
 /// What a step is worth. Unknown numbers are NaN. US dollars.
 struct Worth {

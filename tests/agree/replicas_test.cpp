@@ -192,6 +192,32 @@ TEST(Replicas, ReplicasThatDifferAreAllSimulated) {
   EXPECT_EQ(built.simulated, 16);
 }
 
+/// Data replicas on another accelerator: the step is theirs where they are slower, and neither
+/// stands for the other.
+TEST(Replicas, ReplicasOnOtherAcceleratorsAreAllSimulated) {
+  for (const bool silent : {false, true}) {
+    Platform platform = made_platform("rail-cluster", rail("2"));
+    for (std::size_t device = 0; device < platform.devices.size(); ++device)
+      platform.devices[device].accelerator = device % 2 == 0 ? "a" : "b";
+    ReplicaCase made;
+    made.layout.data = 2;
+    made.silent = silent;
+    EXPECT_EQ(replicated(made, platform, Replicas::Symmetric).simulated, 1);  // given costs
+    const Workload same = workload_of(made);
+    const std::vector<Seconds> update(2, Seconds{0.002});
+    made.on = {{"a", same.costs, {}, update}, {"b", same.costs, {}, update}};
+    for (StageCost& cost : made.on[1].costs) cost.forward = cost.forward * 2;
+    const ReplicatedGraph built = replicated(made, platform, Replicas::Symmetric);
+    EXPECT_EQ(built.simulated, 2);
+    double busy[2] = {0, 0};
+    for (const Task& task : built.graph.tasks)
+      if (is_work(task)) busy[task.rank / 2] += task.seconds;
+    EXPECT_NEAR(busy[1] - busy[0], 2 * 4 * 0.010, 1e-12);
+    EXPECT_GE(makespan(*simgrid_run(built.graph, built.platform)).value,
+              makespan(longest_path(built.graph)).value - 1e-9);
+  }
+}
+
 /// Without gradients nothing joins the replicas; the step has ended when the slowest has.
 TEST(Replicas, TheStepEndsWithTheSlowestReplica) {
   Platform platform = constant_delay_platform(4, {0});

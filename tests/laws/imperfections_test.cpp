@@ -12,9 +12,15 @@ namespace pipecast {
 namespace {
 
 struct Pipeline {
+  Program program;
+  Workload workload;
   Platform platform;
   TaskGraph graph;
 };
+
+std::vector<double> ordinary(const Pipeline& run) {
+  return ordinary_seconds(run.graph, run.program, run.workload, run.platform);
+}
 
 Pipeline one_f_one_b(int ranks, int microbatches, const Imperfections& wrong) {
   const auto schedules = builtin_schedules();
@@ -27,7 +33,7 @@ Pipeline one_f_one_b(int ranks, int microbatches, const Imperfections& wrong) {
   for (int rank = 0; rank < ranks; ++rank) devices.push_back({rank});
   Platform platform = imperfect(constant_delay_platform(ranks, {0}), wrong).value();
   TaskGraph graph = build_task_graph(program, workload, platform, devices).value();
-  return {std::move(platform), std::move(graph)};
+  return {program, workload, std::move(platform), std::move(graph)};
 }
 
 Result<Timeline> exact(const TaskGraph& graph) { return longest_path(graph); }
@@ -43,7 +49,7 @@ TEST(Imperfections, ASlowLastRankSetsThePace) {
         EXPECT_NEAR(makespan(timeline).value, 3.0 * (ranks - 1) + 3.0 * factor * microbatches,
                     1e-9);
         const Delays delays =
-            delays_of(slow.graph, slow.platform, ranks, timeline, {}, exact).value();
+            delays_of(slow.graph, ordinary(slow), ranks, timeline, {}, exact).value();
         for (int rank = 0; rank < ranks; ++rank)
           EXPECT_NEAR(delays.blame_s[static_cast<std::size_t>(rank)],
                       rank == ranks - 1 ? 3.0 * (factor - 1) * microbatches : 0, 1e-9);
@@ -59,7 +65,7 @@ TEST(Imperfections, ASlowRankCostsItsExtraWorkButThatOfItsOwnWarmUp) {
     const Timeline timeline = longest_path(slow.graph);
     const double more = makespan(timeline).value - makespan(longest_path(even.graph)).value;
     EXPECT_NEAR(more, 0.1 * 3 * (16 - (4 - 1 - slow_rank)), 1e-9) << slow_rank;
-    const Delays delays = delays_of(slow.graph, slow.platform, 4, timeline, {}, exact).value();
+    const Delays delays = delays_of(slow.graph, ordinary(slow), 4, timeline, {}, exact).value();
     const auto worst = std::max_element(delays.blame_s.begin(), delays.blame_s.end());
     EXPECT_EQ(worst - delays.blame_s.begin(), slow_rank);
   }
@@ -106,15 +112,15 @@ TEST(Imperfections, JitterIsReproducibleOrderedAndNeverFree) {
   const Timeline timeline = longest_path(even.graph);
   Jitter jitter;
   jitter.sigma = 0.1;
-  const Delays one = delays_of(even.graph, even.platform, 4, timeline, jitter, exact).value();
-  EXPECT_EQ(one, delays_of(even.graph, even.platform, 4, timeline, jitter, exact).value());
+  const Delays one = delays_of(even.graph, ordinary(even), 4, timeline, jitter, exact).value();
+  EXPECT_EQ(one, delays_of(even.graph, ordinary(even), 4, timeline, jitter, exact).value());
   EXPECT_LE(one.least_s, one.median_s);
   EXPECT_LE(one.median_s, one.p95_s);
   EXPECT_LE(one.p95_s, one.most_s);
   // A longest path of varying parts is longer than that of their medians.
   EXPECT_GT(one.median_s, makespan(timeline).value);
   jitter.seed = 2;
-  EXPECT_NE(one, delays_of(even.graph, even.platform, 4, timeline, jitter, exact).value());
+  EXPECT_NE(one, delays_of(even.graph, ordinary(even), 4, timeline, jitter, exact).value());
 }
 
 TEST(Imperfections, AListOfOneFactorScalesTheStep) {
@@ -123,7 +129,7 @@ TEST(Imperfections, AListOfOneFactorScalesTheStep) {
   Jitter jitter;
   jitter.factors = {1.25};
   jitter.samples = 3;
-  const Delays delays = delays_of(even.graph, even.platform, 4, timeline, jitter, exact).value();
+  const Delays delays = delays_of(even.graph, ordinary(even), 4, timeline, jitter, exact).value();
   EXPECT_NEAR(delays.median_s, 1.25 * makespan(timeline).value, 1e-9);
   EXPECT_EQ(delays.least_s, delays.most_s);
 }

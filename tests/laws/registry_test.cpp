@@ -48,6 +48,20 @@ TEST(RegistryLaws, NamesAreUniqueAndDescribed) {
   }
 }
 
+/// Which rank holds a stage is known before anything is generated or searched.
+TEST(RegistryLaws, PlacementsAreTheProgramsOwn) {
+  const auto schedules = builtin_schedules();
+  for (const RegistryCase& registered : registry_cases(schedules))
+    for (const Shape& shape : accepted_shapes(registered, {4, 3, 6})) {
+      const Workload workload = uniform_workload(shape, {{1.0}, {1.0}, {1.0}});
+      const ScheduleRequest request{shape, registered.params, workload};
+      const auto program = make_program(*registered.schedule, request);
+      ASSERT_TRUE(program) << text(registered, shape);
+      EXPECT_EQ(placement_of(*registered.schedule, request).rank_of, program->placement.rank_of)
+          << text(registered, shape);
+    }
+}
+
 /// check(Program) is part of make_program; here also: no deadlock, never below the busiest rank,
 /// never an activation released before it was there, none left, gradients as announced.
 TEST(RegistryLaws, EverySmallShapeIsCompleteAndFinishes) {

@@ -194,7 +194,7 @@ TEST(PublishedMemory, BloomTopologySweep) {
     const TransformerModel model = bloom_model(row);
     const ParallelLayout layout = bloom_layout(row);
     const std::vector<double> even(static_cast<std::size_t>(model.layers), 1.0);
-    const auto stages = balanced_split(even, 0, 0, 0, layout.pipeline);
+    const auto stages = balanced_split({even, 0, 0}, 0, layout.pipeline);
     const MemoryRules rules = bloom_rules(row);
     const auto footprints = stage_footprints(model, layout, stages, kernels, rules);
     const Shape shape{layout.pipeline, 1, 2 * layout.pipeline};

@@ -19,6 +19,7 @@ struct ReplicaCase {
   StageSync sync{{400e6}, {200e6}, {}, {}, {0.002}};
   Bytes message{40e6};
   bool silent = false;  ///< replicas exchange nothing
+  std::vector<CostsOn> on = {};
 };
 
 inline Workload workload_of(const ReplicaCase& made) {
@@ -27,6 +28,7 @@ inline Workload workload_of(const ReplicaCase& made) {
     bytes.message_forward = made.message;
     bytes.message_backward = made.message;
   }
+  workload.on = made.on;
   if (!made.silent) workload.sync.assign(static_cast<std::size_t>(made.shape.stages()), made.sync);
   return workload;
 }

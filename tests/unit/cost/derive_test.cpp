@@ -54,12 +54,26 @@ TrainingPlan plan_of(int layers, int hidden, int pipeline) {
   return plan;
 }
 
-TrainingPlan staged(const TrainingPlan& plan, const DeviceModel& device) {
-  return with_stages(plan, device, unknown_links(plan.layout)).value();
+Placement loop_of(const TrainingPlan& plan) {
+  return loop_placement({plan.layout.pipeline, plan.layout.chunks, 1});
 }
 
+PlanMachine machine_of(const TrainingPlan& plan, const DeviceModel& device) {
+  return uniform_machine(device, unknown_links(plan.layout), plan.layout.devices());
+}
+
+TrainingPlan staged(const TrainingPlan& plan, const PlanMachine& machine) {
+  return with_stages(plan, machine, loop_of(plan)).value();
+}
+TrainingPlan staged(const TrainingPlan& plan, const DeviceModel& device) {
+  return staged(plan, machine_of(plan, device));
+}
+
+Result<Derivation> derived_on(const TrainingPlan& plan, const PlanMachine& machine) {
+  return derive(plan, machine, loop_of(plan));
+}
 Derivation derived(const TrainingPlan& plan, const DeviceModel& device) {
-  return derive(staged(plan, device), device, unknown_links(plan.layout)).value();
+  return derived_on(staged(plan, device), machine_of(plan, device)).value();
 }
 
 // 24·s·b·h² + 4·s²·b·h, attention the whole square where it is not fused (Qi et al. 2024, section
@@ -154,7 +168,7 @@ TEST(Derive, BalancedSplitTakesLayersFromTheHead) {
   const TrainingPlan balanced = staged(plan, device);
   EXPECT_LT(balanced.stages.back().layers, balanced.stages.front().layers);
   const auto slowest = [&](const TrainingPlan& cut) {
-    const Derivation derived = derive(cut, device, unknown_links(cut.layout)).value();
+    const Derivation derived = derived_on(cut, machine_of(cut, device)).value();
     double worst = 0;
     for (const StageCost& cost : derived.workload.costs)
       worst = std::max(worst, (cost.forward + cost.backward_input + cost.backward_weight).value);
@@ -182,7 +196,7 @@ TEST(Derive, RefusesAPrecisionTheDeviceLacks) {
   const DeviceModel device = a_device();
   TrainingPlan plan = plan_of(8, 2048, 2);
   plan.precision = Precision::Nvfp4;
-  EXPECT_FALSE(derive(staged(plan, device), device, unknown_links(plan.layout)).has_value());
+  EXPECT_FALSE(derived_on(staged(plan, device), machine_of(plan, device)).has_value());
 }
 
 TEST(Derive, MeasuredAttentionCorrectsTheCurve) {
@@ -230,9 +244,13 @@ TEST(Derive, GradientsAndParametersAreExchangedLayerByLayer) {
   plan.layout.data = 4;
   plan.layout.zero = 1;
   ClusterLinks links = unknown_links(plan.layout);
-  EXPECT_EQ(derive(staged(plan, device), device, links)->workload.sync[0].gradients, Bytes{0});
+  EXPECT_EQ(derived_on(staged(plan, device), uniform_machine(device, links, 8))
+                ->workload.sync[0]
+                .gradients,
+            Bytes{0});
   links.data.inside = 100e9;
-  const Derivation known = derive(staged(plan, device), device, links).value();
+  const Derivation known =
+      derived_on(staged(plan, device), uniform_machine(device, links, 8)).value();
   const StageSync& first = known.workload.sync[0];
   EXPECT_EQ(first.gradients.value, 4 * known.stages[0].parameters);
   EXPECT_EQ(first.parameters.value, 2 * known.stages[0].parameters);
@@ -242,7 +260,8 @@ TEST(Derive, GradientsAndParametersAreExchangedLayerByLayer) {
     largest = std::max(largest, sync.gradients.value / 4);
   EXPECT_EQ(known.layer_gradient.value, largest);
   plan.layout.zero = 3;  // inside the operations
-  const Derivation sharded = derive(staged(plan, device), device, links).value();
+  const Derivation sharded =
+      derived_on(staged(plan, device), uniform_machine(device, links, 8)).value();
   EXPECT_EQ(sharded.workload.sync[0].gradients, Bytes{0});
   EXPECT_GT(sharded.workload.sync[0].optimizer.value, 0);
 }
@@ -250,11 +269,11 @@ TEST(Derive, GradientsAndParametersAreExchangedLayerByLayer) {
 TEST(Derive, TakesLessThanAMillisecondFor128LayersOn64Stages) {
   const DeviceModel device = a_device();
   const TrainingPlan plan = staged(plan_of(128, 25600, 64), device);
-  const ClusterLinks links = unknown_links(plan.layout);
+  const PlanMachine machine = machine_of(plan, device);
   double fastest_s = 1;
   for (int i = 0; i < 20; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    const Result<Derivation> result = derive(plan, device, links);
+    const Result<Derivation> result = derived_on(plan, machine);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     ASSERT_TRUE(result.has_value());
     fastest_s = std::min(fastest_s, took.count());

@@ -89,7 +89,7 @@ TEST(Layout, RefusesBrokenStringsWithTheirColumn) {
 
 TEST(Layout, BalancesBySeconds) {
   const std::vector<double> layers(10, 1.0);
-  const auto stages = balanced_split(layers, 0.0, 2.5, 0, 4);
+  const auto stages = balanced_split({layers, 0.0, 2.5}, 0, 4);
   double largest = 0;
   int total = 0;
   for (const StageLayers& stage : stages) {
@@ -114,7 +114,7 @@ TEST(Layout, BalanceIsOptimalAgainstExhaustion) {
           sums[i < a ? 0 : i < b ? 1 : 2] += layers[static_cast<std::size_t>(i)];
         best = std::min(best, *std::max_element(sums, sums + 3));
       }
-    const auto stages = balanced_split(layers, embedding, head, 0, 3);
+    const auto stages = balanced_split({layers, embedding, head}, 0, 3);
     double sums[3] = {embedding, 0, head};
     std::size_t layer = 0;
     for (std::size_t k = 0; k < 3; ++k)

@@ -16,6 +16,7 @@ class ReplicaDevices {
   ReplicaDevices(const ParallelLayout& layout, std::span<const DeviceId> devices);
 
   int replicas() const { return layout_.tensor * layout_.context * layout_.data; }
+  int ranks() const { return ranks_; }
   DeviceId device(int replica, int rank) const {
     return devices_[static_cast<std::size_t>(replica) * static_cast<std::size_t>(ranks_) +
                     static_cast<std::size_t>(rank)];

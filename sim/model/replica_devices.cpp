@@ -1,4 +1,4 @@
-#include "sim/graph/replica_devices.hpp"
+#include "sim/model/replica_devices.hpp"
 
 #include <array>
 #include <cassert>
