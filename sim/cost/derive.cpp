@@ -169,8 +169,8 @@ Seconds update_seconds(const TrainingPlan& plan, const DeviceModel& device,
   const bool sharded = plan.layout.zero > 0;
   const double dense = held.dense / (sharded ? dense_copies(plan.layout) : 1);
   const double experts = held.experts / (sharded ? expert_copies(plan.layout) : 1);
-  return Seconds{memory_seconds(device, kUpdateTraffic * (dense + experts) +
-                                            kZeroTraffic * (held.dense + held.experts))};
+  return Seconds{memory_seconds(
+      device, kUpdateTraffic * (dense + experts) + kZeroTraffic * (held.dense + held.experts))};
 }
 
 StageSync stage_sync(const TrainingPlan& plan, const ClusterLinks& links,
