@@ -96,8 +96,7 @@ void read_overheads(const YamlCursor& given, Workload& costs) {
 void read_runtime(const YamlCursor& root, const std::optional<YamlCursor>& workload,
                   Workload& costs) {
   if (const auto given = find_once(root, workload, kRuntimeKeys[0])) {
-    const auto fields = describe<Overheads>(kOverheadFields);
-    for (CostsOn& own : costs.on) own.operation = {};
+    read_overheads(*given, costs);
   }
   if (const auto given = find_once(root, workload, kRuntimeKeys[1])) {
     const std::array<std::string, 2> words{"full", "empty"};
