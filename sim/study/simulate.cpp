@@ -296,7 +296,8 @@ Result<FinishedRun> execute(PreparedRun prepared, Engine engine) {
   const TaskGraph& graph = run.prepared.graph;
   run.summary = summarise(run.prepared.program, run.prepared.workload, run.prepared.platform, graph,
                           run.timeline);
-  judge_memory(run.summary, run.prepared.capacities);
+  if (!run.prepared.capacities.empty())  // else put together by the caller
+    judge_memory(run.summary, run.prepared.capacities);
   if (run.prepared.model) {
     run.estimate = estimate_step(*run.prepared.model, run.prepared.program, run.summary,
                                  step_ends(graph, run.timeline));
