@@ -322,12 +322,12 @@ void list_runtime(Listing& listing, const Scenario& scenario) {
   const Workload& workload = scenario.workload;
   listing.line("transfers", policy_name(scenario.transfers));
   listing.block("overheads");
-  listing.line("overheads.operation", seconds_text(workload.overheads.operation));
-  if (!workload.stage_operation.empty()) {
-    std::vector<std::string> stages;
-    for (const Seconds more : workload.stage_operation) stages.push_back(seconds_text(more));
-    listing.line("overheads.stage_operation", fmt::format("[{}]", fmt::join(stages, ", ")));
-  }
+  std::vector<std::string> operations;
+  for (const Seconds& more : workload.stage_operation)
+    operations.push_back(seconds_text(workload.overheads.operation + more));
+  listing.line("overheads.operation", operations.empty()
+                                          ? seconds_text(workload.overheads.operation)
+                                          : fmt::format("[{}]", fmt::join(operations, ", ")));
   listing.line("overheads.gap", seconds_text(workload.overheads.gap));
   listing.line("overheads.message", seconds_text(workload.overheads.message));
   const bool full = workload.first_stage_input_gradient == FirstStageInputGradient::Full;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace pipecast {
 namespace {
@@ -62,7 +63,7 @@ Result<std::vector<StageLayers>> deepspeed_stages(const TransformerModel& model,
     layers.push_back(parameters_of(model, counts, layer));
   // A head that is tied to the embedding is a layer with the embedding's weights.
   const double head = double{1} * model.hidden * model.vocabulary + counts.final_norm;
-  return balanced_split(layers, counts.embedding, head, model.mtp_layers, stages);
+  return balanced_split({std::move(layers), counts.embedding, head}, model.mtp_layers, stages);
 }
 
 }  // namespace pipecast

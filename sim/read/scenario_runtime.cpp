@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "sim/read/scenario_parts.hpp"
@@ -65,23 +66,29 @@ OverlapCost read_overlap(const YamlCursor& given) {
           pipecast::bind<OverlapRatio>(kRatioField, given.fields(fields)).ratio};
 }
 
-constexpr std::string_view kStageOperationKey = "stage_operation";
-
-/// More of `operation` for each stage; empty when it is left out or at fault.
-std::vector<Seconds> read_stage_operation(const YamlCursor& overheads, int stages) {
-  const auto given = overheads.find(kStageOperationKey);
-  if (!given) return {};
-  if (!given->is_list() || given->size() != static_cast<std::size_t>(stages)) {
-    given->fault(
-        fmt::format("stage_operation must be a list of times, one for each of {} stages", stages),
-        "what operations of a stage add to overheads.operation");
-    return {};
+/// What is given is that of every device; `operation` may be a list with one entry per stage.
+void read_overheads(const YamlCursor& given, Workload& costs) {
+  auto fields = describe<Overheads>(kOverheadFields);
+  costs.stage_operation.clear();
+  for (CostsOn& own : costs.on) own.operation = {};
+  const auto operation = given.is_map() ? given.find("operation") : std::nullopt;
+  if (operation && operation->is_list()) {
+    const auto row = std::find_if(fields.begin(), fields.end(),
+                                  [](const FieldInfo& field) { return field.name == "operation"; });
+    for (std::size_t stage = 0; stage < operation->size(); ++stage)
+      if (const auto seconds = operation->item(stage).field(*row))
+        costs.stage_operation.push_back({std::get<double>(*seconds)});
+    if (operation->size() != static_cast<std::size_t>(costs.stages)) {
+      operation->fault(
+          fmt::format("operation has {} values, allowed is one value, or {}, one for "
+                      "each stage",
+                      operation->size(), costs.stages));
+      costs.stage_operation.clear();
+    }
+    fields.erase(row);
+    costs.on.clear();
   }
-  const FieldInfo time{std::string(kStageOperationKey), FieldKind::Time, 0, 1e6, {}, {}, {}};
-  std::vector<Seconds> seconds;
-  for (const YamlCursor& item : given->children())
-    if (const auto value = item.field(time)) seconds.push_back(Seconds{std::get<double>(*value)});
-  return seconds.size() == given->size() ? seconds : std::vector<Seconds>{};
+  costs.overheads = pipecast::bind<Overheads>(kOverheadFields, given.fields(fields, {"operation"}));
 }
 
 }  // namespace
@@ -89,12 +96,7 @@ std::vector<Seconds> read_stage_operation(const YamlCursor& overheads, int stage
 void read_runtime(const YamlCursor& root, const std::optional<YamlCursor>& workload,
                   Workload& costs) {
   if (const auto given = find_once(root, workload, kRuntimeKeys[0])) {
-    const auto fields = describe<Overheads>(kOverheadFields);
-    costs.overheads =
-        pipecast::bind<Overheads>(kOverheadFields, given->fields(fields, {kStageOperationKey}));
-    // What is given is that of every device.
-    costs.stage_operation = read_stage_operation(*given, costs.stages);
-    for (CostsOn& own : costs.on) own.operation = {};
+    read_overheads(*given, costs);
   }
   if (const auto given = find_once(root, workload, kRuntimeKeys[1])) {
     const std::array<std::string, 2> words{"full", "empty"};
