@@ -207,7 +207,7 @@ TEST(LinkCostLaws, MachinesFromFilesHaveNodesAndAreNotFree) {
   const std::vector<std::int32_t> node_of = innermost_groups(*scenario->platform.file_platform);
   for (std::size_t device = 0; device < 16; ++device)
     EXPECT_EQ(node_of[device], device < 8 ? 0 : 8) << device;
-  const GroupLink& tensor = scenario->model->machine.devices[0].machine.devices[0].links.tensor;
+  const GroupLink& tensor = scenario->model->machine.devices[0].links.tensor;
   const double nvlink = route(made, {0}, {1})->bandwidth.value;
   const double bytes = 1024 * kMebibyte;
   EXPECT_NEAR(gather_seconds(tensor, bytes) / (bytes * 7 / 8 / nvlink), 1, 0.02);
