@@ -109,13 +109,13 @@ Result<ClusterLinks> cluster_links(const Platform& platform, const ParallelLayou
                                    const ReplicaDevices& placed, std::optional<int> rank) {
   LinkFinder find(platform, layout, placed, rank);
   const auto inside = [](ParallelDimension dimension) {
-    return [dimension](const ReplicaDevices& placed, int replica) {
-      return placed.inside_group(replica, dimension);
+    return [dimension](const ReplicaDevices& replicas, int replica) {
+      return replicas.inside_group(replica, dimension);
     };
   };
   const auto copies = [](bool experts) {
-    return [experts](const ReplicaDevices& placed, int replica) {
-      return placed.gradient_group(replica, experts);
+    return [experts](const ReplicaDevices& replicas, int replica) {
+      return replicas.gradient_group(replica, experts);
     };
   };
   const ClusterLinks unknown = unknown_links(layout);

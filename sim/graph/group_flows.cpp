@@ -4,6 +4,7 @@
 #include <map>
 
 #include "sim/model/collective_shape.hpp"
+#include "sim/model/wired_rings.hpp"
 
 namespace pipecast {
 namespace {
@@ -39,8 +40,10 @@ std::vector<CollectiveEdge> edges_of(Collective kind, const std::vector<DeviceId
                                      const Platform& platform) {
   const GroupedDevices devices = grouped(group, platform);
   const bool mesh = devices.single() && is_mesh(group, platform);
-  if (kind != Collective::AllToAll)
-    return (mesh ? direct_shape(kind, devices, true) : ring_shape(kind, devices)).edges;
+  if (kind != Collective::AllToAll && mesh) return direct_shape(kind, devices, true).edges;
+  if (kind != Collective::AllToAll && devices.single())
+    if (auto rings = wired_rings(kind, group, platform)) return std::move(rings->edges);
+  if (kind != Collective::AllToAll) return ring_shape(kind, devices).edges;
   if (mesh || !devices.even()) return direct_shape(kind, devices, true).edges;
   return exchange_by_slots(devices);
 }
@@ -58,12 +61,13 @@ std::map<LinkId, int> crossings_of(const std::vector<GroupFlow>& flows, const Pl
 
 Result<std::vector<GroupFlow>> group_flows(Collective kind, const std::vector<DeviceId>& group,
                                            const Platform& platform) {
+  const CollectiveTuning inside = inside_tuning(platform, group);
   std::vector<GroupFlow> flows;
   std::map<std::pair<DeviceId, DeviceId>, std::size_t> known;
   for (const CollectiveEdge& edge : edges_of(kind, group, platform)) {
     const auto [entry, is_new] = known.try_emplace({edge.from, edge.to}, flows.size());
     const CollectiveTuning& tuning =
-        edge.part == FabricPart::Inside ? platform.collectives_inside : platform.collectives_across;
+        edge.part == FabricPart::Inside ? inside : platform.collectives_across;
     if (is_new) {
       Result<Route> way = route(platform, edge.from, edge.to);
       if (!way) return fail(std::move(way.error()));
