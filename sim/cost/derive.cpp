@@ -176,8 +176,11 @@ void add_device_warnings(const TrainingPlan& plan, const PlanDevice& device, int
         "{}: {} matrix products of the largest stage have no measured shape near them; the "
         "device's curve is used",
         device.model.accelerator, misses));
+  const MatrixClass used = matrix_class(plan.precision);
   for (const std::string& note : device.model.notes)
-    warnings.push_back(device.model.accelerator + ": " + note);
+    if (!(note.starts_with("8-bit") && used != MatrixClass::Eight) &&
+        !(note.starts_with("4-bit") && used != MatrixClass::Four))
+      warnings.push_back(device.model.accelerator + ": " + note);
   if (plan.launch == Launch::Blocking && !(device.model.blocking_launch_s > 0))
     warnings.push_back(device.model.accelerator +
                        ": what a blocking launch costs is not known; it costs nothing");

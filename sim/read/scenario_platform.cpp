@@ -61,6 +61,27 @@ void read_delay(const YamlCursor& platform, PlatformChoice& choice) {
   choice.delay = pipecast::bind<Delay>(kDelayField, platform.fields(fields)).delay;
 }
 
+/// Another accelerator than the preset's brings its own memory, unless that is given too. Its links
+/// stay the preset's.
+void take_memory(const YamlCursor& platform, const std::string& before, const ReadContext& context,
+                 FaultList& faults, FieldValues& values) {
+  const auto given = platform.find("accelerator");
+  const auto named = values.find("accelerator");
+  if (!given || named == values.end() || platform.has("memory") || !values.contains("memory"))
+    return;
+  const std::string& id = std::get<std::string>(named->second);
+  if (id == before) return;
+  const auto accelerator = find_accelerator(id, context.preset_folders);
+  if (!accelerator) {
+    faults.add(located(Diagnostics(accelerator.error()), given->where()));
+    return;
+  }
+  if (const Result<Bytes> bytes = memory_of(*accelerator))
+    values["memory"] = bytes->value;
+  else
+    given->fault("how much memory " + id + " has is not known", "give platform.memory too");
+}
+
 void read_preset(const YamlCursor& platform, std::optional<int> ranks, const ReadContext& context,
                  FaultList& faults, PlatformChoice& choice) {
   const auto given = platform.find("preset");
@@ -76,7 +97,10 @@ void read_preset(const YamlCursor& platform, std::optional<int> ranks, const Rea
     choice.kind = preset->kind;
     choice.preset = preset->name;
     choice.values = std::move(preset->values);
+    const auto own = choice.values.find("accelerator");
+    const std::string before = own == choice.values.end() ? "" : std::get<std::string>(own->second);
     read_platform_parameters(platform, kind, {"preset", "devices", "accelerators"}, choice.values);
+    take_memory(platform, before, context, faults, choice.values);
     choice.parts = read_platform_parts(platform, kind, choice.values, context, faults);
     read_device_list(platform, kind.fields, ranks, choice);
     return;

@@ -207,5 +207,27 @@ TEST(MixedMachine, AStudyOfTwoNodesTakesTheMeanOfItsDevices) {
   EXPECT_DOUBLE_EQ(std::stod(rows[1].at("power_w")), 6 * 1000 + 2 * 800);
 }
 
+/// Another accelerator than the preset's brings its own memory, unless that is given too.
+TEST(Accelerator, InPlaceOfThePresetsHasItsOwnMemory) {
+  const Workshop workshop;
+  const auto capacity = [&](const std::string& options) {
+    const Outcome run =
+        workshop.sh("pipecast run scenarios/infiniband-gpt3-175b.yaml --json r.json " + options);
+    EXPECT_EQ(run.code == 0 || run.code == 3, true) << run.err;
+    const auto written = nlohmann::json::parse(workshop.read("r.json"));
+    return written["ranks"][0]["capacity_bytes"].get<double>();
+  };
+  const double before = capacity("");
+  const double other = capacity("--set platform.accelerator=h200_sxm5_141gb");
+  EXPECT_GT(other, 140e9);
+  EXPECT_LT(before, other);
+  EXPECT_EQ(capacity("--set platform.accelerator=h200_sxm5_141gb --set platform.memory='70 GB'"),
+            70e9);
+  const Outcome unknown = workshop.sh(
+      "pipecast check scenarios/infiniband-gpt3-175b.yaml --set platform.accelerator=h200");
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_NE(unknown.err.find("unknown accelerator 'h200'"), std::string::npos) << unknown.err;
+}
+
 }  // namespace
 }  // namespace pipecast::cli

@@ -2,6 +2,7 @@
 // FLOPs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/cost/derive.hpp"
@@ -232,6 +233,36 @@ TEST(FrameworkKernels, FractionsMayBeOfAPeakThatTheCatalogueLacks) {
   EXPECT_EQ(device.peak[0], 989e12);
   ASSERT_FALSE(device.notes.empty());
   EXPECT_NE(device.notes.front().find("no peak of x1 is published"), std::string::npos);
+}
+
+/// Nobody measured the products of a model on it, but a sweep found its best shape.
+TEST(FrameworkKernels, AGuessStaysBelowWhatWasMeasured) {
+  Accelerator accelerator = an_accelerator();
+  EXPECT_DOUBLE_EQ(device_model(accelerator, {})->matmul[0], 0.6);
+  accelerator.figures[static_cast<std::size_t>(Property::BestMatmulBf16)] = figure(150e12);
+  const DeviceModel device = device_model(accelerator, {}).value();
+  EXPECT_DOUBLE_EQ(device.matmul[0], 0.85 * 0.5);
+  EXPECT_DOUBLE_EQ(device.attention_forward[0], device.matmul[0]);
+  EXPECT_TRUE(std::any_of(device.notes.begin(), device.notes.end(), [](const std::string& note) {
+    return note.find("0.425 is taken (a guess)") != std::string::npos;
+  }));
+}
+
+/// What 8-bit products would reach is no news of a run in 16 bits.
+TEST(FrameworkKernels, OnlyThePrecisionInUseIsWarnedOf) {
+  TrainingPlan plan = llama_plan();
+  plan.stages = {{0, true, plan.model.layers, 0, true}};
+  const auto warned = [&](Precision precision) {
+    plan.precision = precision;
+    const PlanMachine machine =
+        uniform_machine(device_model(an_accelerator(), {}).value(), unknown_links(plan.layout), 1);
+    const auto warnings = derive(plan, machine, loop_placement({1, 1, 1}))->warnings;
+    return std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
+      return warning.find("8-bit matrix") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(warned(Precision::Bf16));
+  EXPECT_TRUE(warned(Precision::Fp8));
 }
 
 }  // namespace
