@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::uint32_t kNone = 0xffffffffU;
 
-/// Undisturbed exchanges between replicas that are not alike only make their members wait for each
-/// other; above so many tasks that is left out.
-constexpr std::int64_t kMostWaitingTasks = 4'000'000;
-
 /// What replicas exchange, as tasks of their graph.
 class Replicator {
  public:
@@ -354,7 +350,13 @@ Result<ReplicatedGraph> loud(const Request& request) {
   const std::int64_t more = tasks + lowered_tasks(request.groups, count, request.pieces());
   if (request.may_leave_out(replicas.graph().routes)) {
     if (auto one = folded(request, replicas, {})) return std::move(*one);
-    if (closed || more > kMostWaitingTasks) return all_of(request, replicas, {});
+    if (closed) return all_of(request, replicas, {});
+  }
+  if (request.layout.group_traffic.as == GroupTraffic::As::Automatic && more > kMostGroupTasks) {
+    auto one = folded(request, replicas, {});
+    ReplicatedGraph result = one ? std::move(*one) : all_of(request, replicas, {});
+    result.groups_left_out = true;
+    return result;
   }
   if (more > kMaxReplicatedTasks) return fail(too_many(count, more));
   std::vector<OperationEnd> ends =

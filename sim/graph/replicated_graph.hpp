@@ -21,7 +21,12 @@ struct ReplicatedGraph {
   std::vector<std::uint32_t> shown_tasks;  ///< [task of `shown`] its id in `graph`
   std::vector<OperationEnd> ends;          ///< of the operations of `shown` that exchange as flows
   FabricTraffic traffic;                   ///< of all replicas, on the links of the scenario
+  bool groups_left_out = false;  ///< exchanges inside operations are closed forms although they may
+                                 ///< contend: they would be more than kMostGroupTasks
 };
+
+/// Tasks of all replicas together, above which `automatic` leaves exchanges inside operations out.
+inline constexpr std::int64_t kMostGroupTasks = 500'000;
 
 /// Tasks of all replicas together that are taken on.
 inline constexpr std::int64_t kMaxReplicatedTasks = 64'000'000;
@@ -40,8 +45,8 @@ inline constexpr std::int64_t kMaxReplicatedTasks = 64'000'000;
 ///
 /// Under GroupTraffic::As::Automatic exchanges inside operations are left out of the graph, not of
 /// the traffic, where one replica stands for all and groups_are_undisturbed(): they would change
-/// nothing; and, replicas unlike, where all together would be more than four million tasks. Errors:
-/// those of build_task_graph, plan_collective and plan_group_exchanges; too many tasks.
+/// nothing; and where all together would be more than kMostGroupTasks. Errors: those of
+/// build_task_graph, plan_collective and plan_group_exchanges; too many tasks.
 Result<ReplicatedGraph> build_replicated_graph(const Program& program, const Workload& workload,
                                                const Platform& platform,
                                                const ParallelLayout& layout,

@@ -42,8 +42,10 @@ struct PlatformChoice {
   std::string kind;    ///< registry name of the kind; empty for a file or the constant delay
   std::string preset;  ///< name of the preset file that was read, or empty
   FieldValues values;  ///< complete: preset and overrides over the kind's defaults
-  std::vector<NodePart> parts;  ///< nodes of other accelerators
-  Seconds delay;                ///< with neither kind nor file
+  std::vector<NodePart> parts;          ///< nodes of other accelerators
+  std::vector<std::string> unverified;  ///< the preset's numbers from memory or estimated, in the
+                                        ///< order of their names, that are not given anew
+  Seconds delay;                        ///< with neither kind nor file
   std::string file;         ///< SimGrid's or ASTRA-sim's, resolved against the scenario's folder
   std::string file_format;  ///< `xml` or `astra`
   std::optional<Platform> file_platform;  ///< what the file holds, already checked

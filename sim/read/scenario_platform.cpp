@@ -82,6 +82,15 @@ void take_memory(const YamlCursor& platform, const std::string& before, const Re
     given->fault("how much memory " + id + " has is not known", "give platform.memory too");
 }
 
+/// `card_bandwidth 25 GB/s (memory)`.
+std::vector<std::string> unverified_of(const PlatformPreset& preset, const YamlCursor& platform) {
+  std::vector<std::string> lines;
+  for (const auto& [key, stated] : preset.stated)
+    if ((stated.certainty == "memory" || stated.certainty == "estimate") && !platform.has(key))
+      lines.push_back(fmt::format("{} {} ({})", key, stated.text, stated.certainty));
+  return lines;
+}
+
 void read_preset(const YamlCursor& platform, std::optional<int> ranks, const ReadContext& context,
                  FaultList& faults, PlatformChoice& choice) {
   const auto given = platform.find("preset");
@@ -96,6 +105,7 @@ void read_preset(const YamlCursor& platform, std::optional<int> ranks, const Rea
     if (kind.name != preset->kind) continue;
     choice.kind = preset->kind;
     choice.preset = preset->name;
+    choice.unverified = unverified_of(*preset, platform);
     choice.values = std::move(preset->values);
     const auto own = choice.values.find("accelerator");
     const std::string before = own == choice.values.end() ? "" : std::get<std::string>(own->second);

@@ -1,5 +1,8 @@
 #include "sim/study/simulate.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <iterator>
 #include <utility>
 
@@ -77,16 +80,19 @@ Seconds transfer_hint(const Scenario& scenario, const Result<Platform>& platform
                            scenario.workload);
 }
 
-std::vector<std::string> warnings_of(const Scenario& scenario) {
-  if (!scenario.model) return {};
-  std::vector<std::string> warnings = scenario.model->planned.warnings;
-  const auto& derived = scenario.model->derivation.warnings;
-  warnings.insert(warnings.end(), derived.begin(), derived.end());
-  return warnings;
-}
-
 void append(std::vector<std::string>& lines, std::vector<std::string> more) {
   std::move(more.begin(), more.end(), std::back_inserter(lines));
+}
+
+std::vector<std::string> warnings_of(const Scenario& scenario) {
+  std::vector<std::string> warnings;
+  if (const PlatformChoice& choice = scenario.platform; !choice.unverified.empty())
+    warnings.push_back(fmt::format("platform {}: not verified: {}", choice.preset,
+                                   fmt::join(choice.unverified, ", ")));
+  if (!scenario.model) return warnings;
+  append(warnings, scenario.model->planned.warnings);
+  append(warnings, scenario.model->derivation.warnings);
+  return warnings;
 }
 
 std::string schedule_name(const ScheduleChoice& choice) {
@@ -106,6 +112,10 @@ Result<void> add_graph(const Scenario& scenario, const std::vector<DeviceId>& de
     run.graph = std::move(built->shown);
     run.platform = built->platform;
     run.traffic = std::move(built->traffic);
+    if (built->groups_left_out)
+      run.warnings.emplace_back(
+          "exchanges inside operations do not contend: as flows they would be more than 500,000 "
+          "tasks; parallel.group_traffic.as: flows asks for them all the same");
     run.replicas = std::move(*built);
   } else {
     Result<TaskGraph> graph =

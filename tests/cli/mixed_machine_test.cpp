@@ -229,5 +229,20 @@ TEST(Accelerator, InPlaceOfThePresetsHasItsOwnMemory) {
   EXPECT_NE(unknown.err.find("unknown accelerator 'h200'"), std::string::npos) << unknown.err;
 }
 
+/// Numbers of a preset that nobody verified are named, unless the scenario gives them.
+TEST(Accelerator, FabricsFromMemoryAreWarnedOf) {
+  const Workshop workshop;
+  const auto text = [&](const std::string& options) {
+    return workshop
+        .sh("pipecast run scenarios/infiniband-gpt3-175b.yaml --set "
+            "platform.preset=ascend-910b-roce " +
+            options)
+        .out;
+  };
+  EXPECT_NE(text("").find("scale_up_bandwidth 196 GB/s (memory)"), std::string::npos) << text("");
+  EXPECT_EQ(text("--set platform.scale_up_bandwidth='190 GB/s'").find("scale_up_bandwidth 1"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace pipecast::cli

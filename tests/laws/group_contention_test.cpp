@@ -158,5 +158,22 @@ TEST(GroupContention, FlowsLoadEachDeviceAsTheCollectivesDo) {
   }
 }
 
+/// Contention of hundreds of thousands of exchanges is asked for, not a surprise.
+TEST(GroupContention, HugeGraphsLeaveExchangesOut) {
+  const Platform platform = one_card_each("4");
+  for (const int microbatches : {2, 100'000}) {
+    ReplicaCase made = forwards({2, 1, microbatches});
+    made.message = {1e6};
+    made.layout.context = 2;
+    made.layout.order = {ParallelDimension::Tensor, ParallelDimension::Context,
+                         ParallelDimension::Expert, ParallelDimension::Data,
+                         ParallelDimension::Pipeline};
+    made.inside = {forward_only(ParallelDimension::Context, Collective::AllGather, 1e6)};
+    const ReplicatedGraph built = testing::replicated(made, platform, Replicas::Symmetric);
+    EXPECT_EQ(built.groups_left_out, microbatches > 2) << microbatches;
+    EXPECT_EQ(built.ends.empty(), microbatches > 2);
+  }
+}
+
 }  // namespace
 }  // namespace pipecast
