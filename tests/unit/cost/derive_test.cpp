@@ -6,75 +6,20 @@
 #include <chrono>
 #include <cmath>
 
+#include "tests/support/cost_cases.hpp"
+
 namespace pipecast {
 namespace {
 
-Figure figure(double value) { return {value, "test", Certainty::Measured, {}}; }
-
-DeviceModel a_device() {
-  Accelerator accelerator;
-  accelerator.id = accelerator.name = "x1";
-  accelerator.vendor = "test";
-  accelerator.figures.resize(property_table().size());
-  accelerator.figures[static_cast<std::size_t>(Property::PeakBf16)] = figure(300e12);
-  accelerator.figures[static_cast<std::size_t>(Property::PeakFp8)] = figure(600e12);
-  accelerator.figures[static_cast<std::size_t>(Property::MemoryBandwidth)] = figure(2e12);
-  KernelFacts facts;
-  facts.matmul = {figure(0.75), figure(0.7), std::nullopt};
-  facts.memory = figure(0.8);
-  facts.kernel_gap = figure(0);
-  facts.attention_forward = figure(0.7);
-  facts.attention_backward = figure(0.6);
-  facts.multiprocessors = figure(100);
-  return device_model(accelerator, facts).value();
-}
-
-TransformerModel gpt(int layers, int hidden) {
-  TransformerModel model;
-  model.name = "gpt";
-  model.layers = layers;
-  model.hidden = hidden;
-  model.heads = model.key_value_heads = hidden / 128;
-  model.head_width = 128;
-  model.feed_forward = 4 * hidden;
-  model.vocabulary = 51200;
-  model.max_position = 2048;
-  model.norm = Norm::LayerNorm;
-  model.position = Position::Learned;
-  model.gated = false;
-  return model;
-}
-
-TrainingPlan plan_of(int layers, int hidden, int pipeline) {
-  TrainingPlan plan;
-  plan.model = gpt(layers, hidden);
-  plan.layout.pipeline = pipeline;
-  plan.layout.sequence = 2048;
-  plan.layout.global_batch = 8;
-  return plan;
-}
-
-Placement loop_of(const TrainingPlan& plan) {
-  return loop_placement({plan.layout.pipeline, plan.layout.chunks, 1});
-}
-
-PlanMachine machine_of(const TrainingPlan& plan, const DeviceModel& device) {
-  return uniform_machine(device, unknown_links(plan.layout), plan.layout.devices());
-}
-
-TrainingPlan staged(const TrainingPlan& plan, const PlanMachine& machine) {
-  return with_stages(plan, machine, loop_of(plan)).value();
-}
-TrainingPlan staged(const TrainingPlan& plan, const DeviceModel& device) {
-  return staged(plan, machine_of(plan, device));
-}
-
-Result<Derivation> derived_on(const TrainingPlan& plan, const PlanMachine& machine) {
-  return derive(plan, machine, loop_of(plan));
-}
-Derivation derived(const TrainingPlan& plan, const DeviceModel& device) {
-  return derived_on(staged(plan, device), machine_of(plan, device)).value();
-}
+using testing::a_device;
+using testing::derived;
+using testing::derived_on;
+using testing::figure;
+using testing::gpt;
+using testing::loop_of;
+using testing::machine_of;
+using testing::plan_of;
+using testing::staged;
 
 // 24·s·b·h² + 4·s²·b·h, attention the whole square where it is not fused (Qi et al. 2024, section
 // 2).
@@ -133,73 +78,6 @@ TEST(Derive, RecomputeAddsAForwardBeforeTheBackward) {
   plan.layout.recompute_layers = 1;
   EXPECT_NEAR(derived(plan, device).stages[0].seconds.recompute.total(), extra(0) / 4, 1e-9);
   EXPECT_LT(full.workload.bytes[0].held_by_forward, none.workload.bytes[0].held_by_forward);
-}
-
-TEST(Derive, HardwareUtilizationLeavesOutWhatACausalKernelSkips) {
-  TrainingPlan plan = plan_of(8, 2048, 2);
-  plan.layout.sequence = plan.model.max_position = 65536;
-  const Derivation fused = derived(plan, a_device());
-  // Forward half the square, backward five products over half of it for two over the whole.
-  const double attention = 6.0 * 8 * 65536 * 2 * 2048 * fused.tokens;
-  EXPECT_NEAR(fused.hardware_flops, fused.model_flops - attention + attention * 3.5 / 6,
-              1e-9 * fused.model_flops);
-}
-
-TEST(Derive, OffloadingIsWaitedForWhereTheCopyIsLonger) {
-  TrainingPlan plan = plan_of(8, 2048, 2);
-  const Derivation without = derived(plan, a_device());
-  plan.offload = 0.5;
-  const PlanMachine machine = machine_of(plan, a_device());
-  EXPECT_FALSE(derived_on(staged(plan, machine), machine));  // no bandwidth to the host
-  DeviceModel device = a_device();
-  device.host_link = 1e12;
-  const Derivation hidden = derived(plan, device);
-  EXPECT_EQ(hidden.workload.costs, without.workload.costs);
-  const double held = without.workload.bytes[0].held_by_forward.value;
-  EXPECT_DOUBLE_EQ(hidden.workload.bytes[0].held_by_forward.value, 0.5 * held);
-  device.host_link = 1e9;
-  const Derivation slow = derived(plan, device);
-  EXPECT_DOUBLE_EQ(slow.workload.costs[0].forward.value, 0.5 * held / 1e9);
-  EXPECT_DOUBLE_EQ(
-      (slow.workload.costs[0].backward_input + slow.workload.costs[0].backward_weight).value,
-      0.5 * held / 1e9);
-}
-
-TEST(Derive, EncoderLayersCostTimeBytesAndParameters) {
-  TrainingPlan plan = plan_of(8, 2048, 4);
-  plan.model.encoder = {12, 1024, 16, 4096, false, 576, 588, 1};
-  plan.layout.pipeline = 4;
-  plan.split = {SplitChoice::Kind::Layout, {}, "v*6|v*6|Et*4|t*4L"};
-  const Derivation with = derived(plan, a_device());
-  // Twelve layers of 12·h² matrices and the whole square of attention, on 576 tokens.
-  const double tokens = 576.0 * plan.layout.microbatch_size;
-  const double layer = 2 * tokens * (12.0 * 1024 * 1024 + 2 * 576 * 1024);
-  const double patches = 2 * tokens * 588 * 1024;
-  EXPECT_NEAR(with.stages[0].seconds.forward.flops, 6 * layer + patches, 1);
-  const double connector = 2 * tokens * (1024.0 * 2048 + 2048.0 * 2048);
-  EXPECT_NEAR(with.stages[1].seconds.forward.flops, 6 * layer + connector, 1);
-  EXPECT_GT(with.workload.bytes[0].held_by_forward.value, 0);
-  EXPECT_EQ(with.workload.bytes[0].message_forward.value, 2 * tokens * 1024);
-  EXPECT_EQ(with.workload.bytes[1].message_forward.value, 2 * tokens * 2048);
-  EXPECT_EQ(with.workload.bytes[1].message_backward.value, 2 * tokens * 1024);
-  double parameters = 0;
-  for (const StageDerivation& stage : with.stages) parameters += stage.parameters;
-  const double tied_copy = double{1} * plan.model.hidden * plan.model.vocabulary;
-  EXPECT_NEAR(parameters,
-              total_parameters(plan.model) + (plan.model.tied_embeddings ? tied_copy : 0), 1);
-}
-
-TEST(Derive, BalanceCountsTheEncoder) {
-  TrainingPlan plan = plan_of(8, 2048, 4);
-  plan.model.encoder = {48, 2048, 16, 8192, false, 2048, 588, 1};
-  plan.layout.pipeline = 4;
-  plan.split.kind = SplitChoice::Kind::Balanced;
-  const TrainingPlan split = staged(plan, a_device());
-  int encoder = 0;
-  for (const StageLayers& stage : split.stages) encoder += stage.encoder;
-  EXPECT_EQ(encoder, 48);
-  EXPECT_FALSE(split.stages[0].embedding);
-  EXPECT_TRUE(check(split.stages, split.model, split.layout).empty());
 }
 
 TEST(Derive, LargerMicrobatchesRunTheMatricesFaster) {

@@ -6,37 +6,15 @@
 #include <cmath>
 
 #include "sim/cost/derive.hpp"
+#include "tests/support/cost_cases.hpp"
 
 namespace pipecast {
 namespace {
 
-Figure figure(double value) { return {value, "test", Certainty::Measured, {}}; }
-
-KernelFacts facts() {
-  KernelFacts facts;
-  facts.matmul = {figure(0.75), figure(0.7), std::nullopt};
-  facts.memory = figure(0.8);
-  facts.kernel_gap = figure(0);
-  facts.attention_forward = figure(0.7);
-  facts.attention_backward = figure(0.6);
-  facts.flash2_forward = figure(0.35);
-  facts.flash2_backward = figure(0.3);
-  facts.multiprocessors = figure(100);
-  return facts;
-}
-
-Accelerator an_accelerator() {
-  Accelerator accelerator;
-  accelerator.id = accelerator.name = "x1";
-  accelerator.vendor = "test";
-  accelerator.figures.resize(property_table().size());
-  accelerator.figures[static_cast<std::size_t>(Property::PeakBf16)] = figure(300e12);
-  accelerator.figures[static_cast<std::size_t>(Property::PeakFp8)] = figure(600e12);
-  accelerator.figures[static_cast<std::size_t>(Property::MemoryBandwidth)] = figure(2e12);
-  return accelerator;
-}
-
-DeviceModel a_device() { return device_model(an_accelerator(), facts()).value(); }
+using testing::a_device;
+using testing::an_accelerator;
+using testing::facts;
+using testing::figure;
 
 constexpr double kBandwidth = 2e12 * 0.8;
 constexpr double kTokens = 2048;
