@@ -4,42 +4,10 @@
 #include <cmath>
 #include <string>
 
-#include "sim/model/workload.hpp"
+#include "sim/model/pass_parts.hpp"
 
 namespace pipecast {
 namespace {
-
-/// Of the whole microbatch; where the first stage's input gradient is empty, its weight gradient
-/// does both.
-PassExchange pass_of(const GroupExchange& exchange, const Workload& workload, const Op& op) {
-  const bool empty_input =
-      workload.first_stage_input_gradient == FirstStageInputGradient::Empty && op.stage.value == 0;
-  PassExchange both = exchange.backward_input;
-  both += exchange.backward_weight;
-  switch (op.kind) {
-    case OpKind::Forward:
-      return exchange.forward;
-    case OpKind::BackwardFull:
-      return both;
-    case OpKind::BackwardInput:
-      return empty_input ? PassExchange{} : exchange.backward_input;
-    case OpKind::BackwardWeight:
-      return empty_input ? both : exchange.backward_weight;
-    case OpKind::SendForward:
-    case OpKind::ReceiveForward:
-    case OpKind::SendBackward:
-    case OpKind::ReceiveBackward:
-    case OpKind::Unshard:
-    case OpKind::Reshard:
-    case OpKind::ReduceGrad:
-    case OpKind::Optimizer:
-    case OpKind::EvictActivation:
-    case OpKind::RestoreActivation:
-    case OpKind::Gap:
-      return {};
-  }
-  return {};
-}
 
 void add(std::vector<CellExchange>& cell, const GroupExchange& exchange, const PassExchange& pass) {
   if (pass.bytes.value <= 0) return;
@@ -80,8 +48,13 @@ std::vector<CellExchange> cell_exchanges(const Workload& workload, std::span<con
   for (const Op& op : cell) {
     one_after_the_other += duration(workload, op);
     for (const GroupExchange& exchange : workload.inside[op.stage.at()]) {
-      PassExchange pass = pass_of(exchange, workload, op) * workload.seconds_share(op.microbatch);
-      pass.bytes = pass_of(exchange, workload, op).bytes * workload.bytes_share(op.microbatch);
+      PassExchange pass = pass_of(workload, op, exchange.forward, exchange.backward_input,
+                                  exchange.backward_weight) *
+                          workload.seconds_share(op.microbatch);
+      pass.bytes =
+          pass_of(workload, op, exchange.forward, exchange.backward_input, exchange.backward_weight)
+              .bytes *
+          workload.bytes_share(op.microbatch);
       add(result, exchange, pass);
     }
   }

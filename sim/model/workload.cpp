@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "sim/model/pass_parts.hpp"
+
 namespace pipecast {
 namespace {
 
@@ -177,31 +179,7 @@ namespace {
 /// Of the whole microbatch.
 Seconds whole_duration(const Workload& workload, const Op& op) {
   const StageCost& cost = workload.cost(op.stage, op.microbatch);
-  const bool empty_input =
-      workload.first_stage_input_gradient == FirstStageInputGradient::Empty && op.stage.value == 0;
-  switch (op.kind) {
-    case OpKind::Forward:
-      return cost.forward;
-    case OpKind::BackwardFull:
-      return cost.backward_input + cost.backward_weight;
-    case OpKind::BackwardInput:
-      return empty_input ? Seconds{} : cost.backward_input;
-    case OpKind::BackwardWeight:
-      return empty_input ? cost.backward_input + cost.backward_weight : cost.backward_weight;
-    case OpKind::SendForward:
-    case OpKind::ReceiveForward:
-    case OpKind::SendBackward:
-    case OpKind::ReceiveBackward:
-    case OpKind::Unshard:
-    case OpKind::Reshard:
-    case OpKind::ReduceGrad:
-    case OpKind::Optimizer:
-    case OpKind::EvictActivation:
-    case OpKind::RestoreActivation:
-    case OpKind::Gap:
-      return Seconds{};
-  }
-  return Seconds{};
+  return pass_of(workload, op, cost.forward, cost.backward_input, cost.backward_weight);
 }
 
 }  // namespace
